@@ -1,13 +1,16 @@
 """Linear models in the core, against their formulas, at every instruction-set level."""
 
 import math
-from typing import Any
+from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
 
+import ensample as es
 from ensample import _core
+from ensample.arms import Rows
+from ensample.models import FreshEnsemble, LinearEnsemble
 from ensample.models.ridge import (
     effective_count,
     first_prior,
@@ -276,52 +279,152 @@ def test_products_factors_and_inverses_are_those_of_numpy(dim: int) -> None:
     np.testing.assert_allclose(_core.shift_mean(state, vector), 0.5 * vector)
 
 
+# --- Rounding ------------------------------------------------------------------------------------
+
+
+def after(X: np.ndarray, y: np.ndarray, lam: float) -> np.ndarray:
+    """Return the state of a ridge regression after some observations."""
+    state = new_ridge(X.shape[1], lam)
+    for x, reward in zip(X, y.tolist(), strict=True):
+        _core.learn_ridge(state, x, reward)
+    return state
+
+
+def test_terms_that_a_double_would_swallow_are_kept() -> None:
+    """V = 1 + 1e20 + 1000 * 1e-20."""
+    X = np.array([[1e10]] + [[1e-10]] * 1000)
+    parts = ridge_views(after(X, np.zeros(1001), 1.0))
+    total = Fraction(parts.gram[0, 0]) + Fraction(parts.gram_low[0, 0])
+    exact = 1 + Fraction(1e10) ** 2 + 1000 * Fraction(1e-10) ** 2
+    assert abs(total - exact) / exact < Fraction(1, 10**30)
+
+
+def test_small_perturbations_are_not_lost_beside_large_ones() -> None:
+    """Terms of 1e-10 beside one of 1e10: plain additions would lose each of them."""
+    state, sums = new_ridge(1, 1.0), np.array([[1e10], [0.0]])
+    for _ in range(640):
+        _core.learn_members(state, sums, np.ones(1), 0.0, np.array([1e-10]))
+    total = Fraction(sums[0, 0]) + Fraction(sums[1, 0])
+    assert abs(total / (Fraction(1e10) + 640 * Fraction(1e-10)) - 1) < Fraction(1, 10**26)
+
+
+def error_of_inverse(state: np.ndarray) -> float:
+    parts = ridge_views(state)
+    return float(np.abs(parts.inverse @ parts.gram - np.eye(state.shape[1])).max())
+
+
+def test_inverse_is_recomputed_at_intervals_and_after_high_leverage() -> None:
+    """A wrong inverse is repaired when it is recomputed: after observations 256, 300 and 512."""
+    rng, state, repaired = np.random.default_rng(1), new_ridge(2, 1.0), []
+    for n in range(1, 600):
+        spoilt = state.copy()
+        ridge_views(spoilt).inverse[...] *= 1.001
+        x = np.array([1e4, 0.0]) if n == 300 else rng.standard_normal(2)
+        _core.learn_ridge(spoilt, x, 1.0)
+        _core.learn_ridge(state, x, 1.0)
+        if error_of_inverse(spoilt) < 1e-9:
+            repaired.append(n)
+    assert repaired == [256, 300, 512]
+    ridge_views(state).inverse[...] *= 1.001
+    _core.learn_ridge(state, np.array([1e6, 0.0]), 1.0)
+    ridge_views(state).inverse[...] *= 1.001
+    _core.learn_ridge(state, np.array([0.0, 1.0]), 1.0)
+    assert error_of_inverse(state) < 1e-9, "after each observation where V is ill-conditioned"
+
+
+def test_inverse_has_all_digits_at_condition_1e14() -> None:
+    """A Cholesky factor in doubles has two digits left."""
+    rng = np.random.default_rng(4)
+    X = 1e4 * (np.ones((40, 3)) + 1e-6 * rng.standard_normal((40, 3)))
+    parts = ridge_views(after(X, rng.standard_normal(40), 1e-6))
+    V = [
+        [
+            Fraction(float(parts.gram[k, j])) + Fraction(float(parts.gram_low[k, j]))
+            for j in range(3)
+        ]
+        for k in range(3)
+    ]
+    largest = max(abs(entry) for row in V for entry in row)
+    for i in range(3):
+        column = [Fraction(float(value)) for value in parts.inverse[i]]
+        errors = [sum(V[k][j] * column[j] for j in range(3)) - (k == i) for k in range(3)]
+        assert max(map(abs, errors)) < largest * max(map(abs, column)) / 10**15
+
+
+@pytest.mark.parametrize("length", [1.0, 1e10, 1e100])
+def test_inverse_is_positive_definite_where_lam_is_lost_beside_the_features(length: float) -> None:
+    """V = 1e-20 I + 2 x x' has no more digits for lam."""
+    parts = ridge_views(after(length * np.ones((2, 2)), np.ones(2), 1e-20))
+    assert np.isfinite(parts.inverse).all()
+    assert np.isfinite(parts.information[0])
+    assert length * parts.mean.sum() == pytest.approx(1.0, rel=1e-12)
+    assert parts.inverse.diagonal().min() > 0.0
+
+
+def test_triangular_root_stays_one_where_features_are_collinear() -> None:
+    X = np.random.default_rng(0).standard_normal((30, 5))
+    X[3] = 0.0
+    X[:, 4] = X[:, 0]
+    state, root, pulls = new_ridge(5, 1.0), np.zeros((5, 5)), np.zeros(1, np.int64)
+    for n, x in enumerate(X, 1):
+        _core.learn_history(state, root, pulls, 0, x, 1.0)
+        np.testing.assert_allclose(root.T @ root, X[:n].T @ X[:n], atol=1e-12)
+    assert (np.tril(root, -1) == 0.0).all()
+
+
+def test_one_member_and_all_members_have_the_same_bits() -> None:
+    """Arm 11 equals arm 5, which is the one to be chosen."""
+    rng, d, m, arms = np.random.default_rng(1), 7, 600, 40
+    X = rng.standard_normal((arms, d))
+    X[11] = X[5]
+    state = after(rng.standard_normal((30, d)), rng.standard_normal(30), 1.0)
+    sums = np.vstack((rng.standard_normal((d, m)), 1e-16 * rng.standard_normal((d, m))))
+    by_coordinate = np.ascontiguousarray(X.T)
+    thetas = _core.member_thetas(state, sums, 1.3)
+    chosen, scores = np.empty(m, np.int64), np.empty(m)
+    _core.greedy_arms(thetas, by_coordinate, chosen, scores)
+    for j in range(m):
+        theta = _core.member_theta(state, sums, 1.3, j)
+        assert theta.tobytes() == thetas[:, j].tobytes()
+        assert _core.greedy_arm(theta, by_coordinate) == chosen[j]
+        assert _core.best_arm_of_member(state, sums, 1.3, j, by_coordinate) == chosen[j]
+    assert 5 in chosen
+    assert 11 not in chosen
+    np.testing.assert_allclose(scores, (X @ thetas).max(axis=0), rtol=1e-13)
+
+
+# --- Votes ---------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
-    ("change", "argument"),
+    "recipe",
     [
-        ({"state": np.zeros((10, 2))}, "state"),
-        ({"state": np.zeros((15, 0))}, "state"),
-        ({"x": np.zeros(3)}, "x"),
-        ({"sums": np.zeros((5, 4))}, "sums"),
-        ({"sums": np.zeros((4, 0))}, "sums"),
-        ({"z": np.zeros(3)}, "z"),
-        ({"origin": np.zeros(2)}, "origin"),
-        ({"root": np.zeros((2, 3))}, "root"),
-        ({"learning": (np.zeros((5, 2)), 0.0, False, False)}, "learning"),
-        ({"state": new_ridge(2, 1.0, 0.1)}, "fresh"),
+        es.EnsembleSampling(30),
+        es.EnsembleSampling(30, fresh=False),
+        es.EnsembleSampling(30, scale=0.5),
+        es.EnsembleSampling(30, scale=0.5, fresh=True),
+        es.EnsembleSampling(30, half_life=9),
+        es.EnsembleSampling(30, half_life=9, fresh=False),
     ],
+    ids=repr,
 )
-def test_a_bad_call_names_its_argument(change: dict[str, Any], argument: str) -> None:
-    good = {
-        "state": new_ridge(2, 1.0),
-        "sums": np.zeros((4, 4)),
-        "x": np.zeros(2),
-        "y": 1.0,
-        "z": np.zeros(4),
-    }
-    with pytest.raises(ValueError, match=f"argument `{argument}`"):
-        _core.learn_members(**(good | change))
-
-
-@pytest.mark.parametrize("member", [4, 1 << 40])
-def test_a_member_that_is_not_there_is_refused(member: int) -> None:
-    with pytest.raises(ValueError, match="argument `member`"):
-        _core.member_theta(new_ridge(2, 1.0), np.zeros((4, 4)), 1.0, member)
-
-
-def test_an_arm_that_is_not_there_is_refused() -> None:
-    for arm in (-2, 3):
-        with pytest.raises(ValueError, match="argument `arm`"):
-            _core.learn_history(
-                new_ridge(2, 1.0), np.zeros((2, 2)), np.zeros(3, np.int64), arm, np.zeros(2), 1.0
-            )
-
-
-def test_arrays_of_another_dtype_or_layout_are_refused() -> None:
-    for state in (
-        new_ridge(2, 1.0).astype(np.float32),
-        np.asfortranarray(new_ridge(2, 1.0)),
-        [1.0, 2.0],
-    ):
-        with pytest.raises(TypeError):
-            _core.learn_ridge(state, np.zeros(2), 1.0)
+def test_every_member_votes_for_its_greedy_arm(recipe: es.EnsembleSampling) -> None:
+    """Features 6 to 8 are not seen in the first 30 rounds, and are in other units afterwards."""
+    policy = recipe.start(es.ChangingArms(9), seed=3)
+    rng, everybody = np.random.default_rng(0), np.arange(30)
+    for t in range(60):
+        rows = rng.normal(size=(7, 9)) * (rng.random((7, 9)) < 0.6)
+        if t < 30:
+            rows[:, 6:] = 0.0
+        model = policy.model.at(policy.round)
+        assert isinstance(model, LinearEnsemble | FreshEnsemble)
+        if t % 5 == 4:
+            offer = Rows(rows if t < 30 else rows * [1, 1, 1, 1, 1, 1, 50, 0.1, 1])
+            scores = model.in_known_units(offer).rows @ model.thetas()
+            found = model.greedy_votes(offer.by_coordinate)
+            best = scores.max(axis=0)
+            assert np.allclose(scores[found, everybody], best, rtol=1e-9), "equal but for rounding"
+            assert np.mean(found == model.votes(offer)[0]) > 0.95
+            wrong = (found + 1) % 7
+            assert not np.allclose(scores[wrong, everybody], best, rtol=1e-9), "negative control"
+        policy.update(policy.decide(rows), rng.normal())

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from core import calls_recipes
 from ensample import _core
+from ensample.models.ridge import new_ridge
 from naive import relatives
 
 SHAPES = [(1, 1), (3, 5), (5, 20), (9, 70)]  # features, arms
@@ -20,14 +20,6 @@ def problem(d: int, arms: int) -> tuple[np.random.Generator, np.ndarray, np.ndar
     rng = np.random.default_rng(100 * d + arms)
     A = rng.standard_normal((2 * d, d))
     return rng, A.T @ A + np.eye(d), rng.standard_normal(d), rng.standard_normal((d, arms))
-
-
-def same_at_all_levels(compute: Callable[[], list[np.ndarray]]) -> None:
-    """Compare bits with those of the plainest level."""
-    here = compute()
-    _core.use_level(_core.levels()[0])
-    for one, other in zip(here, compute(), strict=True):
-        assert one.tobytes() == other.tobytes()
 
 
 @pytest.mark.parametrize(("d", "arms"), SHAPES)
@@ -113,24 +105,11 @@ def test_arms_of_the_basis_are_played_in_turn() -> None:
     assert _core.unplayed(np.zeros(0, np.int64), pulls, 0) is None
 
 
-def test_levels_have_the_same_bits() -> None:
-    rng, V, _, _ = problem(7, 33)
-    grams, targets = np.array([V, 3.0 * V]), rng.standard_normal((2, 7))
-
-    def compute() -> list[np.ndarray]:
-        thetas = np.zeros((2, 7))
-        _core.solve_replicates(grams, targets, thetas)
-        shares = [_core.informed_pair(rng_of(s), rng_of(s + 1)) for s in range(20)]
-        return [thetas, np.array(shares)]
-
-    same_at_all_levels(compute)
-
-
 def learned(
     dim: int, rounds: int, learn: Callable[[np.ndarray, np.ndarray, float], None]
 ) -> np.ndarray:
     """Return a ridge regression after so many calls learn(state, x, y); compare it with V^-1 b."""
-    state, rng = calls_recipes.state(dim), np.random.default_rng(dim)
+    state, rng = new_ridge(dim, 1.0), np.random.default_rng(dim)
     X, y = rng.standard_normal((rounds, dim)), rng.standard_normal(rounds)
     for x, reward in zip(X, y.tolist(), strict=True):
         learn(state, x, reward)
@@ -203,7 +182,7 @@ def test_stage_of_the_arm_learns(d: int) -> None:
     X = rng.standard_normal((d, arms))
     grams = np.tile(np.eye(d), (stages, 1, 1))
     inverses, targets, means = grams.copy(), np.zeros((stages, d)), np.zeros((stages, d))
-    state, fed = calls_recipes.state(d), []
+    state, fed = new_ridge(d, 1.0), []
     for _ in range(300):
         arm, stage, learns = _core.staged_arm(inverses, means, X, 0.4, 0.05)
         played = int(rng.integers(-1, arms)) if rng.random() < 0.3 else arm
@@ -250,7 +229,7 @@ def test_pseudo_rewards_are_binomial(lam: float) -> None:
         np.random.default_rng(8),
         np.random.default_rng(9).standard_normal((5, d)) * (1.0 if lam == 1.0 else 1e5),
     )
-    state = calls_recipes.state(d)
+    state = new_ridge(d, 1.0)
     pulls = np.array([3, 0, 200, 1, 40]) if lam == 1.0 else np.array([9, 0, 0, 0, 0])
     for arm in np.repeat(np.arange(5), pulls):
         _core.learn_pull(state, np.zeros(5, np.int64), int(arm), X[arm], float(rng.random()))
@@ -263,58 +242,3 @@ def test_pseudo_rewards_are_binomial(lam: float) -> None:
     else:
         expected = (state[3 * d + 2] + state[2 * d : 3 * d] @ total) / (a + 1.0)
     np.testing.assert_allclose(theta, expected, rtol=1e-9 if lam == 1.0 else 1e-3)
-
-
-def rng_of(seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal((6, 19))
-
-
-F, RNG = np.zeros, np.random.default_rng(0)
-BAD = {
-    "inverse": lambda: _core.optimistic_arm(F((2, 3)), F(3), F((3, 1)), 1.0),
-    "mean": lambda: _core.optimistic_arm(F((3, 3)), F(2), F((3, 1)), 1.0),
-    "by_coordinate": lambda: _core.optimistic_arm(F((3, 3)), F(3), F((3, 0)), 1.0),
-    "inverses": lambda: _core.staged_arm(F((2, 3, 4)), F((2, 3)), F((3, 5)), 1.0, 0.1),
-    "means": lambda: _core.staged_arm(F((2, 3, 3)), F((1, 3)), F((3, 5)), 1.0, 0.1),
-    "gains": lambda: _core.best_pair(F(3), F(2), F(3)),
-    "gaps": lambda: _core.best_pair(F(0), F(0), F(0)),
-    "thetas": lambda: _core.informed_pair(F((3, 0)), F((3, 2))),
-    "targets": lambda: _core.solve_replicates(F((2, 3, 3)), F((2, 0)), F((2, 3))),
-    "grams": lambda: _core.solve_replicates(F((1, 3, 2)), F((1, 3)), F((1, 3))),
-    "basis": lambda: _core.unplayed(np.array([0, 3]), F(3, np.int64), 0),
-    "round": lambda: _core.unplayed(np.array([0]), F(3, np.int64), -1),
-    "state": lambda: _core.learn_pull(F((17, 3)), F(3, np.int64), 0, F(3), 1.0),
-    "x": lambda: _core.learn_pull(F((18, 3)), F(3, np.int64), 0, F(2), 1.0),
-    "arm": lambda: _core.learn_pull(F((18, 3)), F(3, np.int64), 3, F(3), 1.0),
-    "directions": lambda: _core.learn_directions(F((18, 3)), F((4, 3)), F(3), 1.0, F(3)),
-    "weights": lambda: _core.learn_replicates(
-        F((18, 3)), F((2, 3, 3)), F((2, 3)), F(3, np.int64), F((2, 2)), 0.5, 0, F(3), 1.0
-    ),
-    "largest": lambda: _core.learn_optimist(F((18, 3)), F(2), F(3), 1.0),
-    "pulls": lambda: _core.theta_of_pseudo_rewards(
-        F((18, 3)), F((2, 3)), np.array([1, -1]), 0.5, 1.0, RNG
-    ),
-    "a": lambda: _core.theta_of_pseudo_rewards(
-        F((18, 3)), F((2, 3)), F(2, np.int64), 0.0, 1.0, RNG
-    ),
-}
-
-
-@pytest.mark.parametrize("argument", BAD)
-def test_bad_shapes_are_refused_by_name(argument: str) -> None:
-    with pytest.raises(ValueError, match=f"argument `{argument}`: expected"):
-        BAD[argument]()
-
-
-def test_other_types_are_refused() -> None:
-    for wrong in (F((3, 3), np.float32), np.asfortranarray(np.ones((3, 3)))[:, :2], [[1.0]], None):
-        with pytest.raises(TypeError):
-            _core.optimistic_arm(wrong, F(3), F((3, 1)), 1.0)
-    with pytest.raises(TypeError):
-        _core.unplayed(np.array([0], np.int32), F(3, np.int64), 0)
-    with pytest.raises(TypeError):
-        _core.theta_of_pseudo_rewards(F((18, 3)), F((2, 3)), F(2, np.int64), 0.5, 1.0, None)
-    read_only = F((1, 3))
-    read_only.setflags(write=False)
-    with pytest.raises(TypeError):
-        _core.solve_replicates(F((1, 3, 3)), F((1, 3)), read_only)

@@ -79,39 +79,3 @@ def test_codes_of_other_arms_are_no_fault(level: str) -> None:
         table = rng.standard_normal((4, 3)) * 10.0 ** rng.integers(-300, 300, (4, 3))
         codes = rng.integers(0, 256, _core.size_of_codes(rows)).astype(np.uint8)
         assert 0 <= _core.find_best_arm(rows, table, codes, rng.standard_normal(3)) < 100
-
-
-ROWS = np.eye(3)
-TABLE, CODES = encoded(ROWS)
-BAD_CALLS = {
-    "no arms": (_core.scan_arms, (np.zeros((0, 3)), ROWS[0]), ValueError, "`rows`"),
-    "theta too long": (_core.scan_arms, (ROWS, np.zeros(4)), ValueError, "`theta`"),
-    "other codes": (_core.find_best_arm, (ROWS, TABLE, CODES[1:], ROWS[0]), ValueError, "`codes`"),
-    "other table": (_core.find_best_arm, (ROWS, TABLE[:3], CODES, ROWS[0]), ValueError, "`table`"),
-    "transposed": (
-        _core.scan_arms,
-        (np.asfortranarray(np.ones((3, 2))), np.zeros(2)),
-        TypeError,
-        "scan_arms",
-    ),
-    "single precision": (
-        _core.greedy_arm,
-        (ROWS[0].astype(np.float32), ROWS),
-        TypeError,
-        "greedy_arm",
-    ),
-    "theta too short": (_core.greedy_arm, (ROWS[0][:0], ROWS), ValueError, "`theta`"),
-    "chosen too short": (
-        _core.greedy_arms,
-        (ROWS, ROWS, np.zeros(2, np.int64), np.zeros(3)),
-        ValueError,
-        "`chosen`",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BAD_CALLS)
-def test_bad_call_names_its_argument(name: str) -> None:
-    call, arguments, error, text = BAD_CALLS[name]
-    with pytest.raises(error, match=text):
-        call(*arguments)

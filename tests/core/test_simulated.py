@@ -11,12 +11,16 @@ from core.test_recipes import staged_arm
 from ensample import _core
 from ensample.inflation import Inflation
 from ensample.problems.arrays import ContextualProblem, FiniteProblem
+from ensample.problems.noise import noisy_reward
 from ensample.simulation.options import Law
 from ensample.simulation.state import Rngs, RunSize, RunState, new_state
 from naive import relatives
 
 DIM, ARMS, ROUNDS, LAM = 3, 7, 300, 0.5
 WARMUP, OPENING = [2, 5], [0, 1, 3, 4]  # so that V is regular without its prior
+PRESCRIBED = [*WARMUP, *OPENING]
+GAUSSIAN, UNIFORM, BINOMIAL, SPHERE = (Law(kind, 2, 0.5) for kind in range(4))
+ROUND_ROBIN = 1
 
 
 def problem() -> FiniteProblem:
@@ -34,10 +38,14 @@ def generators(seed: int) -> Rngs:
     return Rngs(*(np.random.default_rng([seed, stream]) for stream in range(4)))
 
 
+def new(faced: Any, rounds: int) -> RunState:
+    checkpoints = np.arange(1, rounds + 1)
+    return new_state(RunSize.of(faced, DIM), LAM, checkpoints, np.zeros(1, np.int64))
+
+
 def simulated(kernel: str, seed: int, options: dict[str, Any]) -> RunState:
     faced = problem()
-    checkpoints = np.arange(1, ROUNDS + 1)
-    state = new_state(RunSize.of(faced, DIM), LAM, checkpoints, np.zeros(1, np.int64))
+    state = new(faced, ROUNDS)
     _core.simulate(kernel, faced, state, generators(seed), options)
     return state
 
@@ -83,9 +91,8 @@ class Twin:
 
         `choose` is called after the warm-up and the opening, `learn` always.
         """
-        prescribed = [*WARMUP, *OPENING]
         for i in range(len(WARMUP) + ROUNDS):
-            arm = prescribed[i] if i < len(prescribed) else choose(self, i - len(WARMUP))
+            arm = PRESCRIBED[i] if i < len(PRESCRIBED) else choose(self, i - len(WARMUP))
             learn(self, arm, self.observe(arm))
             if i >= len(WARMUP):
                 self.losses.append(self.problem.best - self.problem.means[arm])
@@ -113,6 +120,24 @@ def compare(
 
 
 SEEDS = pytest.mark.parametrize("seed", [3, 4])
+
+
+def draw(law: Law, n: int, rng: np.random.Generator) -> float:
+    """Draw the sum of n perturbations."""
+    if law.kind == GAUSSIAN.kind:
+        return float(law.scale * np.sqrt(n) * rng.standard_normal())
+    if law.kind == UNIFORM.kind:
+        return float(np.sqrt(3.0) * law.scale * (2.0 * rng.random(n) - 1.0).sum())
+    count = n * law.trials
+    heads = rng.binomial(count, 0.5) if count > 1 else rng.random() < 0.5
+    return float(law.scale / np.sqrt(law.trials) * (2.0 * heads - count))
+
+
+def vector(law: Law, rng: np.random.Generator) -> np.ndarray:
+    if law.kind == SPHERE.kind:
+        w = rng.standard_normal(DIM)
+        return np.asarray(law.scale * np.sqrt(DIM) * w / np.linalg.norm(w))
+    return np.array([draw(law, 1, rng) for _ in range(DIM)])
 
 
 @SEEDS
@@ -243,25 +268,17 @@ def test_history_of_aged_observations(seed: int) -> None:
 
 
 @SEEDS
-@pytest.mark.parametrize("law", ["gaussian", "uniform", "binomial"])
-def test_summed_history(seed: int, law: str) -> None:
-    kind = ["gaussian", "uniform", "binomial"].index(law)
-
-    def sum_of(n: int, rng: np.random.Generator) -> float:
-        if law == "gaussian":
-            return float(0.5 * np.sqrt(n) * rng.standard_normal())
-        if law == "uniform":
-            return float(np.sqrt(3.0) * 0.5 * (2.0 * rng.random(n) - 1.0).sum())
-        return float(0.5 / np.sqrt(2) * (2.0 * rng.binomial(2 * n, 0.5) - 2 * n))
-
+@pytest.mark.parametrize("law", [GAUSSIAN, UNIFORM, BINOMIAL])
+def test_summed_history(seed: int, law: Law) -> None:
     def choose(twin: Twin, t: int) -> int:
-        total = 0.4 * twin.rngs.perturbation.standard_normal(DIM)
+        rng = twin.rngs.perturbation
+        total = 0.4 * rng.standard_normal(DIM)
         for arm in np.flatnonzero(twin.pulls):
-            total += sum_of(int(twin.pulls[arm]), twin.rngs.perturbation) * twin.X[arm]
+            total += draw(law, int(twin.pulls[arm]), rng) * twin.X[arm]
         return twin.greedy(perturbed(twin, total, 1.0))
 
     twin = Twin(seed)
-    options = {"initial": Law(0, 1, 0.4), "reward": Law(kind, 2, 0.5)}
+    options = {"initial": Law(0, 1, 0.4), "reward": law}
     compare("summed_history", options, twin, twin.play(choose), seed)
 
 
@@ -316,12 +333,11 @@ def test_ensemble_plus_plus(seed: int) -> None:
         return np.asarray(z / np.linalg.norm(z))
 
     S = np.array([np.sqrt(LAM) * on_sphere() for _ in range(DIM)])
-    prescribed = sorted([*WARMUP, *OPENING])  # their perturbations are drawn after them, arm by arm
 
     def learn(twin: Twin, arm: int, y: float) -> None:
-        if len(twin.seen) == len(prescribed):
-            S[:] += sum(np.outer(twin.X[each], on_sphere()) for each in prescribed)
-        elif len(twin.seen) > len(prescribed):
+        if len(twin.seen) == len(PRESCRIBED):  # perturbations of the first are drawn arm by arm
+            S[:] += sum(np.outer(twin.X[each], on_sphere()) for each in sorted(PRESCRIBED))
+        elif len(twin.seen) > len(PRESCRIBED):
             S[:] += np.outer(twin.X[arm], on_sphere())
 
     def choose(twin: Twin, t: int) -> int:
@@ -332,74 +348,174 @@ def test_ensemble_plus_plus(seed: int) -> None:
     )
 
 
+def informed_arm(twin: Twin, thetas: np.ndarray) -> int:
+    gaps, gains = relatives.gaps_and_gains(twin.X, thetas)
+    first, second, share = _core.best_pair(gaps, gains, twin.X @ thetas.mean(axis=0))
+    return first if twin.rngs.member.random() < share else second
+
+
 @SEEDS
 def test_informed_by_fresh_members(seed: int) -> None:
     size = 8
 
     def choose(twin: Twin, t: int) -> int:
         thetas = np.array([perturbed(twin, rooted_sum(twin, 0.4, 0.5), 1.0) for _ in range(size)])
-        gaps, gains = relatives.gaps_and_gains(twin.X, thetas)
-        first, second, share = _core.best_pair(gaps, gains, twin.X @ thetas.mean(axis=0))
-        return first if twin.rngs.member.random() < share else second
+        return informed_arm(twin, thetas)
 
     twin = Twin(seed)
     options = {"size": size, "initial": Law(0, 1, 0.4), "reward": Law(0, 1, 0.5)}
     compare("informed_by_fresh_members", options, twin, twin.play(choose), seed)
 
 
-@SEEDS
-def test_informed_ensemble(seed: int) -> None:
-    size = 8
-    twin = Twin(seed)
-    S = 0.4 * twin.rngs.perturbation.standard_normal((size, DIM))
-    prescribed = sorted([*WARMUP, *OPENING])  # their perturbations are drawn after them, arm by arm
+LAWS = pytest.mark.parametrize(
+    ("initial", "reward"),
+    [(UNIFORM, UNIFORM), (SPHERE, BINOMIAL), (GAUSSIAN, UNIFORM), (GAUSSIAN, GAUSSIAN)],
+)
 
-    def learn(twin: Twin, arm: int, y: float) -> None:
-        after = len(twin.seen) - len(prescribed)
-        for each in [] if after < 0 else prescribed if after == 0 else [arm]:
-            S[:] += np.outer(0.5 * twin.rngs.perturbation.standard_normal(size), twin.X[each])
+
+class Members:
+    """Algorithm 1 with the sums S^j of all members, [m, d]."""
+
+    def __init__(self, twin: Twin, size: int, initial: Law, reward: Law) -> None:
+        self.reward, self.rng = reward, twin.rngs.perturbation
+        self.sums = np.array([vector(initial, self.rng) for _ in range(size)])
+
+    def learn(self, twin: Twin, arm: int, y: float) -> None:
+        """Perturb the prescribed arms after them, arm by arm, and later ones one by one."""
+        after = len(twin.seen) - len(PRESCRIBED)
+        for each in [] if after < 0 else sorted(PRESCRIBED) if after == 0 else [arm]:
+            z = [draw(self.reward, 1, self.rng) for _ in self.sums]
+            self.sums += np.outer(z, twin.X[each])
+
+
+@SEEDS
+@LAWS
+def test_eager_ensemble(seed: int, initial: Law, reward: Law) -> None:
+    twin = Twin(seed)
+    members = Members(twin, 7, initial, reward)
 
     def choose(twin: Twin, t: int) -> int:
-        thetas = np.array([perturbed(twin, sums, 1.0) for sums in S])
-        gaps, gains = relatives.gaps_and_gains(twin.X, thetas)
-        first, second, share = _core.best_pair(gaps, gains, twin.X @ thetas.mean(axis=0))
-        return first if twin.rngs.member.random() < share else second
+        member = int(twin.rngs.member.random() * 7)
+        return twin.greedy(perturbed(twin, members.sums[member], 3.0))
 
-    options = {"size": size, "initial": Law(0, 1, 0.4), "reward": Law(0, 1, 0.5)}
-    compare("informed_ensemble", options, twin, twin.play(choose, learn), seed)
+    options = {"size": 7, "initial": initial, "reward": reward, "factor": Inflation(3.0)}
+    compare("eager_ensemble", options, twin, twin.play(choose, members.learn), seed)
+
+
+class Lazy:
+    """Draw what a member has missed when it acts.
+
+    With Gaussian laws a new member starts from R'g with R'R = ratio I + sum_k N_k x_k x_k', N_k
+    being recent pull counts. Others have missed everything.
+    """
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options, self.initial, self.reward = options, options["initial"], options["reward"]
+        self.is_gaussian = self.initial.kind == self.reward.kind == GAUSSIAN.kind
+        self.ratio = (self.initial.scale / self.reward.scale) ** 2
+        self.root, self.work = np.sqrt(self.ratio) * np.eye(DIM), 0
+        self.counts = np.zeros(ARMS, np.int64)
+        self.sums: dict[int, np.ndarray] = {}
+        self.seen: dict[int, np.ndarray] = {}
+        self.member = -1
+
+    def choose(self, twin: Twin, t: int) -> int:
+        size, rng = self.options["size"], twin.rngs.perturbation
+        if self.options["rule"] == ROUND_ROBIN:
+            self.member = t % size
+        elif self.member < 0 or t % self.options["stay"] == 0:
+            self.member = int(twin.rngs.member.random() * size)
+        is_new = self.member not in self.sums
+        if is_new:
+            self.sums[self.member], self.seen[self.member] = self.start(twin)
+        missed = np.flatnonzero(twin.pulls - self.seen[self.member])
+        self.work += missed.size * is_new
+        for arm in missed:
+            n = int(twin.pulls[arm] - self.seen[self.member][arm])
+            self.sums[self.member] += draw(self.reward, n, rng) * twin.X[arm]
+        self.seen[self.member] = twin.pulls
+        return twin.greedy(perturbed(twin, self.sums[self.member], 3.0))
+
+    def start(self, twin: Twin) -> tuple[np.ndarray, np.ndarray]:
+        rng = twin.rngs.perturbation
+        if not self.is_gaussian:
+            return vector(self.initial, rng), np.zeros(ARMS, np.int64)
+        if self.work > 8 * DIM:
+            self.root = np.linalg.cholesky(self.ratio * np.eye(DIM) + twin.gram).T
+            self.counts, self.work = twin.pulls, 0
+        return self.reward.scale * rng.standard_normal(DIM) @ self.root, self.counts.copy()
+
+
+@SEEDS
+@LAWS
+@pytest.mark.parametrize("size", [7, 99, 100, 1000])  # members are scheduled ahead from 100 on
+def test_lazy_ensemble(seed: int, size: int, initial: Law, reward: Law) -> None:
+    twin, options = Twin(seed), {"size": size, "rule": 0, "stay": 1}
+    options |= {"initial": initial, "reward": reward, "factor": Inflation(3.0)}
+    compare("lazy_ensemble", options, twin, twin.play(Lazy(options).choose), seed)
+
+
+@pytest.mark.parametrize(("rule", "stay"), [(0, 4), (1, 1)])
+@pytest.mark.parametrize("size", [19, 400])
+def test_lazy_ensemble_with_another_rule(size: int, rule: int, stay: int) -> None:
+    twin, options = Twin(3), {"size": size, "rule": rule, "stay": stay, "factor": Inflation(3.0)}
+    options |= {"initial": SPHERE, "reward": UNIFORM}
+    compare("lazy_ensemble", options, twin, twin.play(Lazy(options).choose), 3)
+
+
+def test_another_law_is_noticed() -> None:
+    twin = Twin(3)
+    options = {"size": 7, "rule": 0, "stay": 1, "factor": Inflation(3.0)}
+    options |= {"initial": GAUSSIAN, "reward": GAUSSIAN}
+    regret = twin.play(Lazy(options | {"reward": UNIFORM}).choose)
+    with pytest.raises(AssertionError):
+        compare("lazy_ensemble", options, twin, regret, 3)
+
+
+@SEEDS
+def test_informed_ensemble(seed: int) -> None:
+    twin = Twin(seed)
+    members = Members(twin, 8, Law(0, 1, 0.4), GAUSSIAN)
+
+    def choose(twin: Twin, t: int) -> int:
+        thetas = np.array([perturbed(twin, sums, 1.0) for sums in members.sums])
+        return informed_arm(twin, thetas)
+
+    options = {"size": 8, "initial": Law(0, 1, 0.4), "reward": GAUSSIAN}
+    compare("informed_ensemble", options, twin, twin.play(choose, members.learn), seed)
 
 
 @SEEDS
 @pytest.mark.parametrize("offered", [0, 5])
-def test_history_on_moving_arms(seed: int, offered: int) -> None:
-    truth, rounds = np.random.default_rng(2).standard_normal(DIM), 200
-    problem = ContextualProblem(truth, offered, 0, 0.5, 0.5)
-    state = new_state(
-        RunSize.of(problem, DIM), LAM, np.arange(1, rounds + 1), np.zeros(1, np.int64)
-    )
-    options = {"initial": Law(0, 1, 0.4), "reward": Law(0, 1, 0.5)}
-    _core.simulate("moving_history", problem, state, generators(seed), options)
+@pytest.mark.parametrize("kernel", ["moving_history", "eager_moving"])
+def test_moving_arms(seed: int, offered: int, kernel: str) -> None:
+    truth, rounds, size = np.random.default_rng(2).standard_normal(DIM), 200, 4
+    faced = ContextualProblem(truth, offered, 0, 0.5, 0.5)
+    state = new(faced, rounds)
+    options = {"size": size, "initial": Law(0, 1, 0.4), "reward": Law(0, 1, 0.5)}
+    _core.simulate(kernel, faced, state, generators(seed), options)
 
-    rngs, V, G, b, regret = (
-        generators(seed),
-        LAM * np.eye(DIM),
-        np.zeros((DIM, DIM)),
-        np.zeros(DIM),
-        [0.0],
-    )
+    rngs, G, b, regret = generators(seed), np.zeros((DIM, DIM)), np.zeros(DIM), [0.0]
+    rng = rngs.perturbation
+    sums = 0.4 * rng.standard_normal((size, DIM)) if kernel == "eager_moving" else None
     for _ in range(rounds):
         X = rngs.context.standard_normal((offered, DIM))
         X /= np.linalg.norm(X, axis=1, keepdims=True)
-        total = 0.4 * rngs.perturbation.standard_normal(DIM)
-        total += root_of(G).T @ (0.5 * rngs.perturbation.standard_normal(DIM))
-        theta = np.linalg.solve(V, b + total)
+        if sums is not None:
+            total = sums[int(rngs.member.random() * size)]
+        else:
+            total = 0.4 * rng.standard_normal(DIM)
+            total += root_of(G).T @ (0.5 * rng.standard_normal(DIM))
+        theta = np.linalg.solve(LAM * np.eye(DIM) + G, b + total)
         x = X[np.argmax(X @ theta)] if offered else theta / np.linalg.norm(theta)
         best = (X @ truth).max() if offered else np.linalg.norm(truth)
         y = x @ truth + 0.5 * rngs.noise.standard_normal()
-        V, G, b = V + np.outer(x, x), G + np.outer(x, x), b + y * x
+        G, b = G + np.outer(x, x), b + y * x
+        if sums is not None:
+            sums += np.outer(0.5 * rng.standard_normal(size), x)
         regret.append(regret[-1] + best - x @ truth)
     np.testing.assert_allclose(state.regret, regret[1:], rtol=1e-7)
-    np.testing.assert_allclose(state.mean, np.linalg.solve(V, b), rtol=1e-7)
+    np.testing.assert_allclose(state.mean, np.linalg.solve(LAM * np.eye(DIM) + G, b), rtol=1e-7)
 
 
 def root_of(G: np.ndarray) -> np.ndarray:
@@ -410,6 +526,107 @@ def root_of(G: np.ndarray) -> np.ndarray:
         if row[i] > 1e-12:
             R[i, i:] = row[i:] / np.sqrt(row[i])
     return R
+
+
+@pytest.mark.parametrize("noise", range(5))
+def test_kernels_draw_the_rewards_of_python(noise: int) -> None:
+    """Draw rewards of all five kinds, NORMAL_NOISE to SALE_NOISE.
+
+    There is one arm, and its feature is 1: then b is the sum of the rewards.
+    """
+    one = es.LinearProblem(es.FiniteArms([[1.0]]), [0.4], 0.3).place()
+    assert isinstance(one, FiniteProblem)
+    state = new_state(RunSize.of(one, 1), LAM, np.array([500]), np.zeros(1, np.int64))
+    _core.simulate("epsilon_greedy", one._replace(noise=noise), state, generators(0), {})
+    rng = generators(0).noise
+    rewards = [noisy_reward(noise, 0.4, 0.3, rng) for _ in range(500)]
+    assert state.target[0] == pytest.approx(sum(rewards), rel=1e-12)
+    assert sum(rewards) != pytest.approx(500 * 0.4, rel=1e-6), "the control: they are random"
+
+
+@pytest.mark.parametrize("kernel", ["lazy_ensemble", "eager_ensemble", "lazy_moving"])
+def test_a_run_ends_when_it_is_told_to_stop(kernel: str) -> None:
+    moving = ContextualProblem(np.ones(DIM), 5, 0, 0.1, 0.4)
+    faced = moving if kernel == "lazy_moving" else problem()
+    state = new(faced, 9)._replace(checkpoints=np.array([2**30]), regret=np.full(1, np.nan))
+    state.stop[0] = 1
+    _core.simulate(kernel, faced, state, generators(0), {"size": 3})
+    assert np.isnan(state.regret).all() and state.counters["count"][0] <= len(PRESCRIBED)
+
+
+def counters(change: Callable[[np.ndarray], Any]) -> np.ndarray:
+    found = new(problem(), 9).counters.copy()
+    changed = change(found)
+    return found if changed is None else np.asarray(changed)
+
+
+def begun(found: np.ndarray) -> None:
+    found["next_checkpoint"] = 1
+
+
+def renamed(found: np.ndarray) -> np.ndarray:
+    return np.zeros(1, [(name.replace("growth", "growing"), "f8") for name in found.dtype.names])
+
+
+BAD: dict[str, dict[str, Any]] = {
+    "problem": {
+        "features": np.zeros((ARMS, DIM + 1)),
+        "means": np.zeros(ARMS - 1),
+        "noise": 5,
+        "best": "much",
+        "warmup": np.array([ARMS]),
+        "opening": np.array([-1]),
+        "mean_path": np.zeros((2, ARMS + 1)),
+        "period": -1,
+        "by_coordinate": np.zeros((DIM, ARMS), np.float32),
+    },
+    "state": {
+        "gram": np.zeros((DIM, DIM + 1)),
+        "inverse": np.zeros((DIM, DIM))[::-1],
+        "pulls": np.ones(16, np.int32),
+        "counted": np.zeros(32, np.int32),
+        "scores": np.zeros(ARMS - 1),
+        "checkpoints": np.array([9, 9]),
+        "stop": np.zeros(0, np.int64),
+        "counters": counters(begun),
+        "other counters": counters(renamed),
+    },
+    "options": {
+        "size": 0,
+        "stay": 0,
+        "rule": 2,
+        "initial": Law(4, 1, 1.0),
+        "reward": Law(3, 1, 1.0),
+        "factor": 1.0,
+        "symmetric": 1.5,
+        "redraw_growth": -1.0,
+        "basis": np.array([ARMS]),
+        "sise": 3,
+    },
+    "rngs": {"member": None},
+}
+
+
+@pytest.mark.parametrize(("argument", "field"), [(a, field) for a in BAD for field in BAD[a]])
+def test_a_bad_call_is_refused_by_name(argument: str, field: str) -> None:
+    faced = problem()
+    call = {"problem": faced, "state": new(faced, 9), "rngs": generators(0), "options": {"size": 3}}
+    good, value, name = call[argument], BAD[argument][field], field.split()[-1]
+    is_dict = isinstance(good, dict)
+    call[argument] = good | {name: value} if is_dict else good._replace(**{name: value})
+    with pytest.raises((TypeError, ValueError), match="argument `"):
+        _core.simulate("lazy_ensemble", **call)
+
+
+def test_an_unknown_kernel_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"`kernel`.*'lasy'"):
+        _core.simulate("lasy", problem(), new(problem(), 9), generators(0), {})
+
+
+def test_rounds_without_a_mean_are_refused() -> None:
+    moving = problem()._replace(mean_path=np.zeros((2, ARMS)), best_means=np.zeros(2), period=4)
+    with pytest.raises(ValueError, match="`mean_path`"):
+        _core.simulate("epsilon_greedy", moving, new(moving, 9), generators(0), {})
 
 
 @pytest.mark.parametrize(

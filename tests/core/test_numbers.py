@@ -1,4 +1,4 @@
-"""exp, log and their kin of the compiled core, against mpmath."""
+"""Functions of the core against mpmath, and its random numbers against NumPy's."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -9,6 +9,8 @@ import pytest
 
 from ensample import _core
 
+RECENT = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
+"""NumPy 2.5 corrected Stirling's formula for binomials: it changes one draw in 10,000."""
 FUNCTIONS = ("exp", "expm1", "log", "log1p", "log2", "tanh")
 ALLOWED = {"exp": 0.52, "expm1": 0.7, "log": 0.52, "log1p": 0.7, "log2": 0.52, "tanh": 1.8}
 """Largest error in units in the last place."""
@@ -110,8 +112,64 @@ def test_logarithms_of_powers_of_two_are_whole() -> None:
     assert (value("log2", np.ldexp(1.0, powers.astype(int))) == powers).all()
 
 
-def test_out_of_another_size_is_refused() -> None:
-    with pytest.raises(ValueError, match="argument `out`"):
-        _core.evaluate("exp", np.zeros(3), np.zeros(2))
-    with pytest.raises(TypeError):
-        _core.evaluate("exp", np.zeros(3, np.float32), np.zeros(3))
+# --- Random numbers ------------------------------------------------------------------------------
+
+
+def pair(
+    bits: type[np.random.BitGenerator], seed: int = 0
+) -> tuple[np.random.Generator, np.random.Generator]:
+    return np.random.Generator(bits(seed)), np.random.Generator(bits(seed))
+
+
+@pytest.mark.parametrize(
+    "bits", [np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64]
+)
+def test_uniform_numbers_are_those_of_numpy(bits: type[np.random.BitGenerator]) -> None:
+    ours, theirs = pair(bits)
+    out = np.empty(10_000)
+    _core.draw_uniform(ours, out)
+    assert (out == theirs.random(out.size)).all()
+
+
+def test_normal_numbers_are_those_of_numpy_but_for_the_last_digit_in_the_tail() -> None:
+    ours, theirs = pair(np.random.PCG64)
+    out = np.empty(1_000_000)
+    for _ in range(4):
+        _core.draw_normal(ours, out)
+        expected = theirs.standard_normal(out.size)
+        differ = out != expected
+        assert (np.abs(out[differ]) > 3.654).all() and differ.sum() < 1e-4 * out.size
+        np.testing.assert_array_max_ulp(out, expected, 1)
+    assert ours.bit_generator.state == theirs.bit_generator.state
+
+
+@pytest.mark.parametrize(
+    "trials", [0, 1, 2, 7, 59, 60, 61, 62, 100, 168, 169, 1000, 12_345, 10**6, 10**9, 2**40]
+)
+def test_binomial_numbers_are_those_of_numpy(trials: int) -> None:
+    ours, theirs = pair(np.random.PCG64, trials)
+    out = np.empty(1)
+    draws = 20_000 if trials > 60 else 2_000
+    differ = 0
+    for _ in range(draws):
+        _core.draw_binomial(ours, trials, out)
+        if out[0] != theirs.binomial(trials, 0.5):
+            differ += 1
+            ours.bit_generator.state = theirs.bit_generator.state
+    assert differ <= (5e-4 * draws if RECENT and trials > 168 else 0)
+
+
+def test_all_levels_draw_the_same_bits() -> None:
+    found = set()
+    for level in _core.levels():
+        _core.use_level(level)
+        rng, out = np.random.default_rng(3), np.empty(20_000)
+        drawn = []
+        for draw in (_core.draw_uniform, _core.draw_normal):
+            draw(rng, out)
+            drawn.append(out.tobytes())
+        for trials in (12, 500, 10**7):
+            _core.draw_binomial(rng, trials, out)
+            drawn.append(out.tobytes())
+        found.add(b"".join(drawn))
+    assert len(found) == 1
