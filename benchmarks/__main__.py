@@ -18,10 +18,9 @@ from benchmarks.version_worker import CASES
 from benchmarks.versions import OTHER, compare_versions
 from ensample import _core
 from ensample.checks import whole
-from ensample.cli.console import label, output, progress
-from ensample.cli.marked import marked_page
+from ensample.cli.console import Bars, label, output
 from ensample.errors import EnsampleError, InvalidArgument
-from ensample.files import check_file, write_whole
+from ensample.files import check_file, marked_page, write_whole
 from ensample.numerals import terminal
 from ensample.registry import one_of
 
@@ -109,9 +108,8 @@ def show_versions(against: str, parts: list[str], levels: list[str], turns: int)
     for name in levels:
         table.add_column(name, justify="right")
     table.add_column("time a round, this and the other version", style="dim")
-    with progress() as bars:
-        task = bars.add_task("turns", total=len(cases) * (len(levels) + 1) * (turns + 1))
-        step = lambda: bars.advance(task)  # noqa: E731
+    with Bars() as bars:
+        step = bars.add("turns", len(cases) * (len(levels) + 1) * (turns + 1)).step
         for name, times in compare_versions(against, cases, levels, turns, step):
             ratios = [terminal(ratio(times, level, OTHER)) for level in levels]
             us = f"{terminal(median(times, levels[-1]))} us, {terminal(median(times, OTHER))} us"
@@ -121,21 +119,20 @@ def show_versions(against: str, parts: list[str], levels: list[str], turns: int)
 
 def measure_ratios(groups: list[str], turns: int) -> list[Ratio]:
     rows: list[Ratio] = []
-    with progress() as bars:
-        task = bars.add_task("turns", total=None)
-        for row in measure(groups, turns, lambda: bars.advance(task)):
+    with Bars() as bars:
+        bar = bars.add("turns")
+        for row in measure(groups, turns, bar.step):
             rows.append(row)
-            bars.update(task, description=f"after {row.name}")
+            bar.rename(f"after {row.name}")
     output.print(ratio_table(rows))
     return rows
 
 
 def play_problems(problems: list[str], runs: int, rounds: int) -> list[Result]:
     """Play the tournament and show a table for each problem."""
-    with progress() as bars:
+    with Bars() as bars:
         total = runs * sum(len(contestants(problem)) for problem in problems)
-        task = bars.add_task("runs", total=total)
-        results = list(tournament(problems, runs, rounds, lambda: bars.advance(task)))
+        results = list(tournament(problems, runs, rounds, bars.add("runs", total).step))
     for problem in problems:
         title = f"{SIMULATED.get(problem, problem)}; {rounds:,} rounds, {runs:,} runs"
         rows = [one for one in results if one.problem == problem]

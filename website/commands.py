@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from ensample.cli.main import OurCommands, app
+from ensample.cli.main import COMMANDS, app
 
 __all__ = ["COLUMNS", "page"]
 
@@ -20,7 +20,7 @@ OPENING = """# The command line
 
 def page(told: Callable[[str], str]) -> str:
     """The whole page, of what each command says of itself to a terminal of 80 columns."""
-    commands = ["", *(command.name for command in OurCommands.later)]
+    commands = ["", *COMMANDS]
     return OPENING + "".join(section(command, told(command)) for command in commands)
 
 

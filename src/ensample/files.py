@@ -89,6 +89,16 @@ def check_folder(argument: str, path: Path) -> None:
         raise InvalidArgument(argument, os.fspath(path), expected)
 
 
+def marked_page(path: Path, begin: str, end: str) -> str:
+    """Return a page with a null character in the place of what stands between two lines."""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    before, first, rest = text.partition(begin)
+    _, last, after = rest.partition(end)
+    if not (first and last):
+        raise InvalidArgument("markdown", str(path), f"a page with the lines {begin!r} and {end!r}")
+    return f"{before}\0{after}"
+
+
 def destination(path: Path, follow: bool = True) -> tuple[Path, os.stat_result | None]:
     """The file that a path stands for, and what is known of it if it is there."""
     linked = os.path.islink(path)

@@ -1,7 +1,7 @@
-"""Plain data, which JSON can express: contexts, bodies of calls, tables of studies, headers of files.
+"""Plain data, which JSON can express: contexts, bodies of calls, tables of studies, file headers.
 
-It is None, booleans, finite numbers, texts, lists, and dicts with texts as keys. NaN is what a missing
-value is in frames: it becomes None.
+It is None, booleans, finite numbers, texts, lists, and dicts with texts as keys. NaN is what a
+missing value is in frames: it becomes None.
 """
 
 import json
@@ -173,7 +173,9 @@ def context_numbers(path: str, items: list[Any]) -> list[float | None]:
 
 
 def parse_json(part: str, content: str | bytes) -> Plain:
-    """Return the value of a JSON text of unknown origin, without NaN, repeated names or deep nesting."""
+    """Return the value of a JSON text of unknown origin, without NaN, repeated names or deep
+    nesting.
+    """
     try:
         text = content if isinstance(content, str) else content.decode()
         found = json.loads(

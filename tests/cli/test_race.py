@@ -19,11 +19,8 @@ import psutil
 import pytest
 
 import ensample as es
-from ensample.cli.contenders import usual_race
-from ensample.cli.policies import POLICIES, USUAL
-from ensample.cli.preparing import prepare
+from ensample.cli.policies import POLICIES, RECIPES, USUAL, prepare, usual_race
 from ensample.cli.race import minus_best, shown_gap
-from ensample.cli.recipes import RECIPES
 from ensample.codec import PARTS, classes_of
 from ensample.problems import families_by_name
 from ensample.report.race import figure as report

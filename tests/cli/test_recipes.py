@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ensample as es
-from ensample.cli.policies import contender, split
-from ensample.cli.recipes import RECIPES
+from ensample.cli.policies import RECIPES, contender, split
 
 SETTING = es.Setting(dim=5, arms=20, horizon=1000, noise=0.25, norm=1)
 RADIUS = es.theory.radius(SETTING)

@@ -9,9 +9,14 @@ import pytest
 import typer
 
 from cli.test_cli import run
-from ensample.claims import CLAIMS, Fault, find, verify
+from ensample.claims import CLAIMS, Fault, Scale, find, verify
 from ensample.cli import verify as command
 from ensample.errors import InvalidArgument, MissingPackage
+
+
+def check(ids: list[str], html: Path | None = None, markdown: Path | None = None) -> None:
+    """Run the command in this process."""
+    command.verify(ids, Scale.QUICK, html, markdown, None, 0, power=False, list_only=False)
 
 
 def test_a_table_a_page_and_data(tmp_path: Path) -> None:
@@ -116,7 +121,7 @@ def test_a_place_for_figures_is_looked_at_before_the_work(tmp_path: Path) -> Non
     with pytest.raises(
         InvalidArgument, match=r"^markdown = .*images/a': expected a directory one can write in"
     ):
-        command.verify(["chi-square"], markdown=tmp_path / "a.md")
+        check(["chi-square"], markdown=tmp_path / "a.md")
     assert [path.name for path in tmp_path.iterdir()] == ["images"]
 
 
@@ -133,7 +138,7 @@ def test_a_refuted_claim_is_an_exit_code(
     twin = replace(claim, faults=(broken,))
     monkeypatch.setattr(command, "find", lambda ids: (twin,))
     with pytest.raises(typer.Exit) as ending:
-        command.verify([], seed=0)
+        check([])
     assert ending.value.exit_code == 1 and "refuted" in capsys.readouterr().out
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from golden.commands import HERE, frozen
+from golden.command_cases import HERE, frozen
 
 if __name__ == "__main__":
     (HERE / "commands.json").write_text(json.dumps(frozen(), indent=0, ensure_ascii=False) + "\n")

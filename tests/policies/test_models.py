@@ -8,7 +8,7 @@ import pytest
 
 import ensample as es
 from conformance.policies import FEATURES, fingerprint, play
-from ensample.cli.recipes import build
+from ensample.cli.policies import build
 from ensample.codec import describe, rebuild
 from ensample.models import LinearEnsemble
 from ensample.models.description import EnsemblePlan

@@ -56,7 +56,7 @@ def test_a_model_with_its_fields_is_part_of_what_is_written_down() -> None:
         policy={"recipe": RECIPE},
     )
     assert es.Study(**study.describe()).cells[0].recipe == RECIPE
-    from ensample.cli.recipes import build
+    from ensample.cli.policies import build
 
     setting = es.Setting(dim=3, arms=7, horizon=100, noise=1, norm=1)
     assert (

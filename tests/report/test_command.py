@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 import ensample as es
-from ensample.cli import report as command
-from ensample.cli import waiting as waiting_bar
-from ensample.cli.console import progress
+from ensample.cli import console
+from ensample.cli import studies as command
 from prompt import ENSAMPLE, PLAIN, ensample
 
 
@@ -27,7 +26,7 @@ def test_paths_are_printed(studied: dict[str, es.Results], tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere"], "folder = 'nowhere': expected a folder of results, with study.json"),
+        (["nowhere"], "folder = 'nowhere': expected a folder of results"),
         (
             ["", "--baseline", "LinUBC"],
             "baseline = 'LinUBC': expected one of Thompson, LinUCB (did you mean 'LinUCB'?)",
@@ -66,18 +65,20 @@ def test_open_shows_the_page(
 ) -> None:
     opened: list[str] = []
     monkeypatch.setattr(command.webbrowser, "open", opened.append)
-    command.report(studied["one"].folder, open_page=True, out=tmp_path / "page.html")
+    page = tmp_path / "page.html"
+    command.report(studied["one"].folder, True, figures=False, csv=False, baseline="", out=page)
     assert opened == [(tmp_path / "page.html").as_uri()]
 
 
 def test_the_bar_comes_only_to_those_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr(waiting_bar.time, "monotonic", lambda: clock[0])
-    with waiting_bar.LateProgress(progress(), "figures") as waiting:
+    monkeypatch.setattr(console.time, "monotonic", lambda: clock[0])
+    with console.Bars(console.PATIENCE) as bars:
+        bar = bars.add("figures")
         started: list[bool] = []
-        monkeypatch.setattr(waiting.bars, "start", lambda: started.append(True))
-        waiting.show(1, 4)
+        monkeypatch.setattr(bars.progress, "start", lambda: started.append(True))
+        bar.show(1, 4)
         assert not started
-        clock[0] = waiting_bar.PATIENCE + 0.1
-        waiting.show(2, 4)
+        clock[0] = console.PATIENCE + 0.1
+        bar.show(2, 4)
         assert started

@@ -73,7 +73,11 @@ def test_time_of_a_decision_is_iso_8601(shop: Served) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [
-        ("features", {"kind": "Reward"}, "expected one of Columns, .*Crosses, Disjoint"),
+        (
+            "features",
+            {"kind": "Reward"},
+            "expected one of Columns, Crosses, Disjoint, Hashing, Hybrid, OneHot",
+        ),
         (
             "recipe",
             {"kind": "EnsembleSampling", "names": 1},

@@ -1,7 +1,7 @@
-"""An experiment on real data, whose truth is known: what it decided, and what its log says of other policies."""
+"""An experiment on handwritten digits, whose truth is known, and what its log says of others."""
 
-import itertools
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 ACTIONS = [str(digit) for digit in range(10)]
-FLOOR = 0.2  # of a log that says something of other policies: a weight is at most 50
+FLOOR = 0.2  # so that a weight of the log is at most 50
 PARTS = 6  # of the decisions, in the table
 
 Step = Callable[[], object]
@@ -34,11 +34,13 @@ class PlayedExperiment(NamedTuple):
     half: Experiment  # as it was when half of the rows were over
     images: FloatArray  # [n, 64] in the order of the decisions
     labels: IntArray  # [n]
-    right: FloatArray  # [n] the rewards: 1 where the digit was told, else 0
+    right: FloatArray  # [n] the rewards: 1 where the digit was recognised, else 0
 
 
 class WithoutFloor(Target):
-    """The experiment without the decisions that are drawn by chance, of which its log knows the share."""
+    """The experiment without the decisions that are drawn by chance, of which its log has the
+    share.
+    """
 
     @property
     def name(self) -> str:
@@ -50,7 +52,7 @@ class WithoutFloor(Target):
 
 
 class JudgedPolicy(NamedTuple):
-    """What a log says of a policy, and what is true."""
+    """A policy with its value by the log, and the true one."""
 
     policy: str
     rows: str
@@ -59,7 +61,7 @@ class JudgedPolicy(NamedTuple):
 
 
 def play(recipe: Recipe, rounds: int, seed: int, step: Step) -> PlayedExperiment:
-    """Show images one after the other; the experiment says which digit each is and hears only whether that was right."""
+    """Show images one after the other; the reward is whether the experiment names the digit."""
     images, labels = digits()
     order = np.random.default_rng(seed).permutation(len(labels))[:rounds]
     images, labels = images[order], labels[order]
@@ -78,11 +80,8 @@ def play(recipe: Recipe, rounds: int, seed: int, step: Step) -> PlayedExperiment
             half = experiment.replay()
         decision = experiment.decide(image, id=str(round))
         if decision.propensities is None:
-            raise InvalidArgument(
-                "policy",
-                recipe,
-                "a recipe that knows its propensities: without them a log cannot be evaluated",
-            )
+            expected = "a recipe that knows its propensities: its log cannot be evaluated otherwise"
+            raise InvalidArgument("policy", recipe, expected)
         right[round] = decision.action == ACTIONS[label]
         experiment.reward(decision, right[round])
         step()
@@ -90,37 +89,31 @@ def play(recipe: Recipe, rounds: int, seed: int, step: Step) -> PlayedExperiment
 
 
 def parts_of(right: FloatArray) -> list[tuple[int, int, float]]:
-    """The share that was right, part by part: (first decision, last, share), counted from 1."""
+    """Return the share that was right, part by part: (first decision, last, share), from 1."""
     edges = np.linspace(0, right.size, PARTS + 1).astype(int).tolist()
-    return [
-        (first + 1, last, float(right[first:last].mean()))
-        for first, last in itertools.pairwise(edges)
-    ]
+    return [(start + 1, end, float(right[start:end].mean())) for start, end in pairwise(edges)]
 
 
 def judge(played: PlayedExperiment, log: "polars.DataFrame", step: Step) -> list[JudgedPolicy]:
     """Evaluate three policies by the log alone, and find the truth by the labels."""
     middle = played.right.size // 2
+    late_images, late_labels = played.images[middle:], played.labels[middle:]
     shares = without_floor(np.array(log["propensities"].to_list()))
-    asked: list[tuple[str, str, Any, Any, Callable[[], float]]] = [
+    right = shares[np.arange(len(played.labels)), played.labels]
+    half = played.half
+    cases: list[tuple[str, str, Any, Any, Callable[[], float]]] = [
         ("any digit at random", "all rows", log, "uniform", lambda: 1.0 / len(ACTIONS)),
         (
             "the experiment as it was half-way",
             "the rows since",
             log[middle:],
-            played.half,
-            lambda: half_truth(played.half, played.images[middle:], played.labels[middle:]),
+            half,
+            lambda: half_truth(half, late_images, late_labels),
         ),
-        (
-            WithoutFloor().name,
-            "all rows",
-            log,
-            WithoutFloor(),
-            lambda: share_of(shares, played.labels),
-        ),
+        (WithoutFloor().name, "all rows", log, WithoutFloor(), lambda: float(right.mean())),
     ]
     found = []
-    for name, rows, data, target, truth in asked:
+    for name, rows, data, target, truth in cases:
         found.append(JudgedPolicy(name, rows, evaluate(data, target, low=0, high=1), truth()))
         step()
     return found
@@ -133,13 +126,8 @@ def without_floor(propensities: FloatArray) -> FloatArray:
     return normalized
 
 
-def share_of(shares: FloatArray, labels: IntArray) -> float:
-    """Return how often policies with these probabilities [n, K] would be right on average, K in the order of `ACTIONS`."""
-    return float(shares[np.arange(len(labels)), labels].mean())
-
-
 def half_truth(half: Experiment, images: FloatArray, labels: IntArray) -> float:
-    """How often it would have been right, on average over its own chance."""
+    """Return how often it would have been right, on average over its own chance."""
     shares = [
         (half.decide(image, dry_run=True).propensities or {})[ACTIONS[label]]
         for image, label in zip(images.tolist(), labels.tolist(), strict=True)

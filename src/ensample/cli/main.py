@@ -1,88 +1,111 @@
-"""`ensample`: the entry point. It imports a command when it is asked for, and nothing else: help comes at once."""
+"""`ensample`: the entry point. A command is imported when it is called, so that help comes at
+once.
+"""
 
+import codecs
 import sys
-from typing import Annotated, NoReturn
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from ensample.cli.commands import SETTINGS, Commands, Later
-from ensample.cli.letters import show_what_can_be_shown
 from ensample.version import __version__
 
-INTERRUPTED = 130  # what typer makes of Ctrl-C
+INTERRUPTED = 130  # the exit code that typer makes of Ctrl-C
+COMMANDS = {
+    "demo": (
+        "demo",
+        "An experiment on handwritten digits, and what its log says of other policies.",
+    ),
+    "race": ("race", "Race policies on one problem: a table of their regret and a figure."),
+    "plan": (
+        "plan",
+        "What the theorems prescribe: radius, scale, ensemble size, bounds, and from when on they "
+        "say anything.",
+    ),
+    "measure": (
+        "measure",
+        "Measure gamma and p of the general theorem for policies on one problem, and what its "
+        "bound then says.",
+    ),
+    "run": (
+        "studies",
+        "Run a study, or the part of it that is not finished yet: kill it when you like, and run "
+        "it again.",
+    ),
+    "studies": ("studies", "List the studies that come with the package."),
+    "report": ("studies", "Write the results of a study as one self-contained page."),
+    "evaluate": ("evaluate", "What other policies would have earned on a log."),
+    "serve": ("service", "Serve experiments over HTTP: durable, with keys, metrics and a log."),
+    "key": ("service", "Make, list or revoke keys of the service."),
+    "replay": (
+        "service",
+        "Fold the events of a service's experiments again, and compare the hashes.",
+    ),
+    "backup": ("service", "Copy all that a service keeps into one file, while it runs."),
+    "migrate": ("service", "Carry experiments of an earlier version over to this one."),
+    "verify": ("verify", "Check the paper's statements: what is measured against what is claimed."),
+}
+"""Of each command, its module here and the first sentence of its function's docstring."""
+
+SETTINGS: dict[str, Any] = {
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+    "rich_markup_mode": "markdown",
+}
 
 
-class OurCommands(Commands):
-    """Each command is a function of its name; the sentence is the first of what it says of itself."""
+class Command(TyperCommand):
+    """A command as typer makes it from a function, whose flags show as flags."""
 
-    later = (
-        Later(
-            "demo",
-            "ensample.cli.demo",
-            "An experiment on handwritten digits, and what its log says of other policies.",
-        ),
-        Later(
-            "race",
-            "ensample.cli.race",
-            "Race policies on one problem: a table of their regret and a figure.",
-        ),
-        Later(
-            "plan",
-            "ensample.cli.plan",
-            "What the theorems prescribe: radius, scale, ensemble size, bounds, and from when on they say anything.",
-        ),
-        Later(
-            "measure",
-            "ensample.cli.measure",
-            "Measure gamma and p of the general theorem for policies on one problem, and what its bound then says.",
-        ),
-        Later(
-            "run",
-            "ensample.cli.run",
-            "Run a study, or the part of it that is not finished yet: kill it when you like, and run it again.",
-        ),
-        Later("studies", "ensample.cli.run", "List the studies that come with the package."),
-        Later(
-            "report",
-            "ensample.cli.report",
-            "Write the results of a study as one self-contained page.",
-        ),
-        Later(
-            "evaluate", "ensample.cli.evaluate", "What other policies would have earned on a log."
-        ),
-        Later(
-            "serve",
-            "ensample.cli.serve",
-            "Serve experiments over HTTP: durable, with keys, metrics and a log.",
-        ),
-        Later("key", "ensample.cli.key", "Make, list or revoke keys of the service."),
-        Later(
-            "replay",
-            "ensample.cli.replay",
-            "Fold the events of a service's experiments again, and compare the hashes.",
-        ),
-        Later(
-            "backup",
-            "ensample.cli.backup",
-            "Copy all that a service keeps into one file, while it runs.",
-        ),
-        Later(
-            "migrate",
-            "ensample.cli.migrate",
-            "Carry experiments of an earlier version over to this one.",
-        ),
-        Later(
-            "verify",
-            "ensample.cli.verify",
-            "Check the paper's statements: what is measured against what is claimed.",
-        ),
-    )
+    def get_params(self, ctx: Any) -> list[Any]:
+        return [as_flag(param) for param in super().get_params(ctx)]
+
+
+class LazyCommand(TyperCommand):
+    """Name and first sentence of a command whose module is not imported yet."""
+
+    def __init__(self, name: str, module: str, sentence: str) -> None:
+        super().__init__(name, help=sentence, rich_markup_mode="markdown")
+        self.module = f"ensample.cli.{module}"
+
+    def load(self) -> TyperCommand:
+        alone = typer.Typer(add_completion=False, **SETTINGS)
+        alone.command(cls=Command)(getattr(import_module(self.module), str(self.name)))
+        command = typer.main.get_command(alone)
+        assert isinstance(command, TyperCommand)
+        return command
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Parse, help and complete as the command itself."""
+        return self.load().make_context(info_name, args, parent, **extra)
+
+
+class LazyCommands(TyperGroup):
+    """All commands, in the order of the help."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        for name, (module, sentence) in COMMANDS.items():
+            self.add_command(LazyCommand(name, module, sentence))
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return [as_flag(param) for param in super().get_params(ctx)]
+
+
+def as_flag(param: Any) -> Any:
+    """Show an option without a value without a type: `--json`, not `--json <bool>`."""
+    if getattr(param, "is_flag", False) and param.metavar is None:
+        param.metavar = ""
+    return param
 
 
 app = typer.Typer(
     name="ensample",
     help="Ensemble sampling for decisions.",
-    cls=OurCommands,
+    cls=LazyCommands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     **SETTINGS,
@@ -119,11 +142,10 @@ def main() -> None:
     except Exception as error:
         from ensample.errors import EnsampleError
 
-        if isinstance(
-            error, UnicodeEncodeError
-        ):  # only names of files: what is printed has its question marks
+        if isinstance(error, UnicodeEncodeError):  # of a file's name: what is printed has "?"
             complain(
-                f"{error.object!r} cannot name a file where the encoding is {error.encoding}: set LC_ALL=C.UTF-8"
+                f"{error.object!r} cannot name a file where the encoding is {error.encoding}: "
+                "set LC_ALL=C.UTF-8"
             )
         if isinstance(error, EnsampleError | MemoryError | OSError):
             complain(str(error) or "not enough memory for this")
@@ -134,5 +156,21 @@ def complain(message: str) -> NoReturn:
     from ensample.cli.console import errors
 
     errors.print("error:", style="bold red", end=" ")
-    errors.print(message, markup=False, highlight=False, soft_wrap=True)
+    errors.print_text(message)
     sys.exit(2)
+
+
+def show_what_can_be_shown() -> None:
+    """Let letters that standard output lacks (LC_ALL=C) become question marks, not errors."""
+    codecs.register_error("ensample.question-marks", question_marks)
+    strict = getattr(sys.stdout, "errors", "") in ("strict", "surrogateescape")
+    if strict and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="ensample.question-marks")
+
+
+def question_marks(error: UnicodeError) -> tuple[str, int]:
+    """Return as many as the letters are wide, so that tables stay in line."""
+    from rich.cells import cell_len
+
+    assert isinstance(error, UnicodeEncodeError)
+    return "?" * cell_len(error.object[error.start : error.end]), error.end

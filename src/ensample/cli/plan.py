@@ -1,60 +1,54 @@
 """`ensample plan`: what the theorems prescribe for a setting, and what that is worth."""
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, TypeVar
 
-import typer
 from rich.padding import Padding
-from rich.table import Table
+from typer import Option
 
 from ensample import theory
-from ensample.cli.console import output
-from ensample.cli.frontier import FOLDER, in_symbols, show_frontier
-from ensample.cli.recipes import find_here, units_of
+from ensample.cli.console import output, print_json, print_paths, table
+from ensample.cli.policies import find_here, units_of
 from ensample.codec import from_text
 from ensample.errors import AssumptionError, InvalidArgument
+from ensample.extras import has, require
+from ensample.files import check_folder
 from ensample.numerals import terminal
 from ensample.perturbations import Perturbation
 from ensample.registry import public_classes
-from ensample.theory import Setting
-from ensample.theory.assumptions import require_optimistic
+from ensample.theory import Setting, Tradeoff
+from ensample.theory.assumptions import require_optimistic, unit_anticoncentration
 from ensample.theory.guarantee import COROLLARY, LINUCB_THEOREM, OPTIMISTIC_RULE, THEOREM_ONE
+
+Result = TypeVar("Result")
+FOLDER = Path("results/plan")
 
 
 def plan(
-    dim: Annotated[int, typer.Option(help="d, the number of features")] = 5,
-    arms: Annotated[int, typer.Option(help="K, the number of arms; 0 for an infinite set")] = 20,
-    horizon: Annotated[int, typer.Option(help="T, the number of rounds")] = 10_000,
-    noise: Annotated[
-        float, typer.Option(help="sigma, the subGaussian constant of the noise")
-    ] = 1.0,
-    norm: Annotated[float, typer.Option(help="S, an upper bound on |theta*|")] = 1.0,
-    regularization: Annotated[float, typer.Option(help="lam of the ridge estimate")] = 1.0,
-    delta: Annotated[
-        float, typer.Option(help="a bound may fail with 2 to 4 times this probability")
-    ] = 0.05,
-    perturbation: Annotated[
-        str,
-        typer.Option(
-            help=f"{', '.join(public_classes(Perturbation))}, with fields where it needs them, or mymodule:MyLaw"
-        ),
-    ] = "Gaussian",
-    frontier: Annotated[
-        bool,
-        typer.Option(
-            "--frontier",
-            help="what fewer or more members cost or save in regret: a table and a figure",
-        ),
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="the directory for the figure", show_default=str(FOLDER))
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON for programs")] = False,
+    dim: int = Option(5, help="d, the number of features"),
+    arms: int = Option(20, help="K, the number of arms; 0 for an infinite set"),
+    horizon: int = Option(10_000, help="T, the number of rounds"),
+    noise: float = Option(1.0, help="sigma, the subGaussian constant of the noise"),
+    norm: float = Option(1.0, help="S, an upper bound on |theta*|"),
+    regularization: float = Option(1.0, help="lam of the ridge estimate"),
+    delta: float = Option(0.05, help="a bound may fail with 2 to 4 times this probability"),
+    perturbation: str = Option(
+        "Gaussian",
+        help=f"{', '.join(public_classes(Perturbation))}, with fields where it needs them, or "
+        "mymodule:MyLaw",
+    ),
+    frontier: bool = Option(
+        False,
+        "--frontier",
+        help="what fewer or more members cost or save in regret: a table and a figure",
+    ),
+    out: Path | None = Option(None, help="the directory for the figure", show_default=str(FOLDER)),
+    as_json: bool = Option(False, "--json", help="print JSON for programs"),
 ) -> None:
-    """What the theorems prescribe: radius, scale, ensemble size, bounds, and from when on they say anything.
+    """What the theorems prescribe: radius, scale, ensemble size, bounds, and from when on they say
+    anything.
 
     Example: `ensample plan --dim 5 --arms 20 --horizon 10000 --noise 1 --norm 1 --delta 0.05`
 
@@ -71,16 +65,16 @@ def plan(
         return
     answer = prescribe(setting, law)
     if as_json:
-        typer.echo(json.dumps(answer, indent=2))
+        print_json(answer)
     else:
         show(setting, answer)
 
 
 def law_named(text: str, setting: Setting) -> Perturbation:
-    """A law as one types it.
+    """Return a law as one types it.
 
-    >>> law_named("CenteredBinomial(trials=4)", Setting(dim=5, arms=20, horizon=1000, noise=1, norm=1))
-    CenteredBinomial(trials=4, scale=1.0)
+    >>> law_named("gaussian", Setting(dim=5, arms=20, horizon=1000, noise=1, norm=1))
+    Gaussian(scale=1.0)
     """
     find_here()
     typed = {name.lower(): name for name in public_classes(Perturbation)}.get(text, text)
@@ -89,7 +83,7 @@ def law_named(text: str, setting: Setting) -> Perturbation:
 
 
 def prescribe(setting: Setting, law: Perturbation) -> dict[str, Any]:
-    """Everything `plan` says, as data; what does not apply is None, with the reason in `not_applicable`."""
+    """Return all that `plan` prints; None for what does not apply, with its reason beside it."""
     reasons: dict[str, str] = {}
 
     def attempt(name: str, function: Callable[[], float | None]) -> float | None:
@@ -99,92 +93,83 @@ def prescribe(setting: Setting, law: Perturbation) -> dict[str, Any]:
             reasons[name] = str(error)
             return None
 
+    sizes: dict[str, Callable[[], float | None]] = {
+        "ensemble_size": lambda: theory.ensemble_size(setting, law),
+        "optimistic_size": lambda: if_gaussian(law, theory.optimistic_size)(setting),
+        "sharp_size": lambda: theory.sharp_size(setting, None, law),
+        "sharp_optimistic_size": lambda: if_gaussian(law, theory.sharp_optimistic_size)(setting),
+        "sublinear_horizon": lambda: theory.sublinear_horizon(setting, law),
+        "sharp_sublinear_horizon": lambda: theory.sublinear_horizon(setting, law, sharp=True),
+    }
     bounds: dict[str, Callable[[Setting], float]] = {
         "theorem": lambda s: theory.theorem_bound(s, law),
         "phe": lambda s: theory.phe_bound(s, law),
-        "optimistic": lambda s: gaussian_only(s, law, theory.optimistic_bound),
+        "optimistic": if_gaussian(law, theory.optimistic_bound),
         "ucb": theory.ucb_bound,
     }
-    answer: dict[str, Any] = {"setting": asdict(setting), "perturbation": repr(law)}
-    answer["radius"] = theory.radius(setting)
-    answer["scale"] = theory.perturbation_scale(setting, law)
-    answer["perturbation_radius"] = theory.perturbation_radius(setting, law)
-    answer["estimator_radius"] = theory.estimator_radius(setting, law)
-    answer["trivial_bound"] = 2.0 * setting.norm * setting.horizon
-    answer["ensemble_size"] = attempt("ensemble_size", lambda: theory.ensemble_size(setting, law))
-    answer["useful_size"] = min(answer["ensemble_size"] or setting.horizon, setting.horizon)
-    answer["optimistic_size"] = attempt(
-        "optimistic_size", lambda: gaussian_only(setting, law, theory.optimistic_size)
-    )
-    answer["sharp_size"] = attempt("sharp_size", lambda: theory.sharp_size(setting, None, law))
-    answer["sharp_optimistic_size"] = attempt(
-        "sharp_optimistic_size", lambda: gaussian_only(setting, law, theory.sharp_optimistic_size)
-    )
-    answer["sublinear_horizon"] = attempt(
-        "sublinear_horizon", lambda: theory.sublinear_horizon(setting, law)
-    )
-    answer["sharp_sublinear_horizon"] = attempt(
-        "sharp_sublinear_horizon", lambda: theory.sublinear_horizon(setting, law, sharp=True)
-    )
+    answer: dict[str, Any] = {
+        "setting": asdict(setting),
+        "perturbation": repr(law),
+        "radius": theory.radius(setting),
+        "scale": theory.perturbation_scale(setting, law),
+        "perturbation_radius": theory.perturbation_radius(setting, law),
+        "estimator_radius": theory.estimator_radius(setting, law),
+        "trivial_bound": 2.0 * setting.norm * setting.horizon,
+    }
+    for name, size in sizes.items():
+        answer[name] = attempt(name, size)
+        if name == "ensemble_size":
+            answer["useful_size"] = min(answer[name] or setting.horizon, setting.horizon)
     for name, bound in bounds.items():
         value = attempt(name, lambda bound=bound: bound(setting))  # type: ignore[misc]
         horizon = None if value is None else theory.informative_horizon(setting, bound)
-        answer[f"{name}_bound"] = value
-        answer[f"{name}_informative_horizon"] = horizon
-    answer["not_applicable"] = reasons
-    return answer
+        answer |= {f"{name}_bound": value, f"{name}_informative_horizon": horizon}
+    return answer | {"not_applicable": reasons}
 
 
-def gaussian_only(
-    setting: Setting, law: Perturbation, function: Callable[[Setting], float]
-) -> float:
-    """The optimistic rule's constants are for Gaussian laws."""
-    require_optimistic(setting, law)
-    return function(setting)
+def if_gaussian(
+    law: Perturbation, function: Callable[[Setting], Result]
+) -> Callable[[Setting], Result]:
+    """Return a function of the optimistic rule, whose constants are those of Gaussian laws."""
+
+    def checked(setting: Setting) -> Result:
+        require_optimistic(setting, law)
+        return function(setting)
+
+    return checked
+
+
+CONSTANTS = {
+    "radius": ("radius", "beta_T, of the ridge estimate"),
+    "scale": ("scale", "of the reward perturbations; initial ones: times sqrt(lam)"),
+    "perturbation_radius": ("perturbation radius", "gamma~_T"),
+    "estimator_radius": ("estimator radius", "gamma_T"),
+    "ensemble_size": ("ensemble size", "m of Theorem 1, uniform member rule"),
+    "sharp_size": ("", "enough for the same bound (sharp=True)"),
+    "optimistic_size": ("", "m of the optimistic member rule"),
+    "sharp_optimistic_size": ("", "enough for it (sharp=True)"),
+}
+BOUNDS = {
+    "theorem": ("ensemble sampling (Theorem 1)", THEOREM_ONE),
+    "phe": ("LinPHE (Corollary)", COROLLARY),
+    "optimistic": ("optimistic member rule (this library)", OPTIMISTIC_RULE),
+    "ucb": ("LinUCB (general theorem)", LINUCB_THEOREM),
+}
 
 
 def show(setting: Setting, answer: dict[str, Any]) -> None:
-    constants = Table(
-        title=f"{in_symbols(setting)}, {answer['perturbation']}", title_justify="left"
-    )
-    constants.add_column("constant")
-    constants.add_column("", style="dim")
-    constants.add_column("value", justify="right")
-    constants.add_row("radius", "beta_T, of the ridge estimate", terminal(answer["radius"]))
-    constants.add_row(
-        "scale",
-        "of the reward perturbations; initial ones: times sqrt(lam)",
-        terminal(answer["scale"]),
-    )
-    constants.add_row("perturbation radius", "gamma~_T", terminal(answer["perturbation_radius"]))
-    constants.add_row("estimator radius", "gamma_T", terminal(answer["estimator_radius"]))
-    constants.add_row(
-        "ensemble size", "m of Theorem 1, uniform member rule", terminal(answer["ensemble_size"])
-    )
-    constants.add_row("", "enough for the same bound (sharp=True)", terminal(answer["sharp_size"]))
-    constants.add_row("", "m of the optimistic member rule", terminal(answer["optimistic_size"]))
-    constants.add_row("", "enough for it (sharp=True)", terminal(answer["sharp_optimistic_size"]))
+    title = f"{in_symbols(setting)}, {answer['perturbation']}"
+    constants = table("constant", "", numbers=["value"], title=title)
+    constants.columns[1].style = "dim"
+    for name, (constant, meaning) in CONSTANTS.items():
+        constants.add_row(constant, meaning, terminal(answer[name]))
     output.print(constants)
-
-    bounds = Table(title="Regret over T rounds is at most", title_justify="left")
-    bounds.add_column("algorithm")
-    bounds.add_column("with probability", justify="right")
-    bounds.add_column("bound", justify="right")
-    bounds.add_column("below 2ST from T =", justify="right")
-    rows = {
-        "theorem": ("ensemble sampling (Theorem 1)", THEOREM_ONE),
-        "phe": ("LinPHE (Corollary)", COROLLARY),
-    }
-    rows |= {"optimistic": ("optimistic member rule (this library)", OPTIMISTIC_RULE)}
-    rows |= {"ucb": ("LinUCB (general theorem)", LINUCB_THEOREM)}
-    for name, (label, theorem) in rows.items():
-        confidence = (
-            probability(theorem.failures * setting.delta)
-            if answer[f"{name}_bound"] is not None
-            else ""
-        )
-        horizon = answer[f"{name}_informative_horizon"]
-        bounds.add_row(label, confidence, terminal(answer[f"{name}_bound"]), terminal(horizon))
+    heads = ["with probability", "bound", "below 2ST from T ="]
+    bounds = table("algorithm", numbers=heads, title="Regret over T rounds is at most")
+    for name, (algorithm, theorem) in BOUNDS.items():
+        bound, horizon = answer[f"{name}_bound"], answer[f"{name}_informative_horizon"]
+        confidence = "" if bound is None else probability(theorem.failures * setting.delta)
+        bounds.add_row(algorithm, confidence, terminal(bound), terminal(horizon))
     bounds.add_row("anything (2ST)", "1", terminal(answer["trivial_bound"]), "")
     output.print(bounds)
     for sentence in remarks(setting, answer):
@@ -192,30 +177,90 @@ def show(setting: Setting, answer: dict[str, Any]) -> None:
 
 
 def remarks(setting: Setting, answer: dict[str, Any]) -> list[str]:
-    """What a user should know about these numbers."""
-    said = [
-        f"not applicable: {reason}" for reason in dict.fromkeys(answer["not_applicable"].values())
-    ]
-    size, start = answer["ensemble_size"], answer["sublinear_horizon"]
+    """Return what a user should know about these numbers."""
+    reasons = dict.fromkeys(answer["not_applicable"].values())
+    found = [f"not applicable: {reason}" for reason in reasons]
+    size = answer["ensemble_size"]
     if size is not None and size > setting.horizon:
-        said.append(
-            f"More than T = {setting.horizon:,} members are useless: T members, one a round, are LinPHE. "
-            f"Theorem 1's {terminal(size)} members are at most T only from T = {terminal(start)} on, "
-            f"the sharper size from T = {terminal(answer['sharp_sublinear_horizon'])}."
+        start, sharp_start = answer["sublinear_horizon"], answer["sharp_sublinear_horizon"]
+        found.append(
+            f"More than T = {setting.horizon:,} members are useless: T members, one a round, are "
+            f"LinPHE. Theorem 1's {terminal(size)} members are at most T only from "
+            f"T = {terminal(start)} on, the sharper size from T = {terminal(sharp_start)}."
         )
     trivial = answer["trivial_bound"]
-    vacuous = [
-        name
-        for name in ("theorem", "phe", "optimistic", "ucb")
-        if (answer[f"{name}_bound"] or 0.0) >= trivial > 0.0
-    ]
-    if vacuous:
-        said.append("A bound above 2ST says nothing yet at this horizon.")
-    said.append(
-        "If you do not know these constants, use EnsembleSampling(): it learns its scales, and nothing is proved of it."
+    if any((answer[f"{name}_bound"] or 0.0) >= trivial > 0.0 for name in BOUNDS):
+        found.append("A bound above 2ST says nothing yet at this horizon.")
+    found.append(
+        "If you do not know these constants, use EnsembleSampling(): it learns its scales, and "
+        "nothing is proved of it."
     )
-    return said
+    return found
 
 
 def probability(failure: float) -> str:
     return f"{1.0 - failure:.4g}" if failure >= 1e-4 else f"1 - {failure:.2g}"
+
+
+def show_frontier(setting: Setting, law: Perturbation, out: Path | None, as_json: bool) -> None:
+    """Print and draw what fewer or more members cost; for programs the figure only if asked for."""
+    rows = theory.frontier(setting, law)
+    _, p = unit_anticoncentration(law)
+    paper = Tradeoff(
+        p / 4.0, theory.ensemble_size(setting, law), theory.theorem_bound(setting, law)
+    )
+    drawn = out is not None or (not as_json and has("matplotlib"))
+    if drawn:
+        check_folder("out", out or FOLDER)
+        require("matplotlib", user="ensample plan --frontier")
+    title = f"{in_symbols(setting)}, {law!r}"
+    if not as_json:
+        show_tradeoffs(rows, paper, title)
+    paths = draw(rows, paper, title, out or FOLDER) if drawn else []
+    if as_json:
+        found: dict[str, Any] = {
+            "setting": asdict(setting),
+            "perturbation": repr(law),
+            "theorem": paper._asdict(),
+        }
+        found |= {
+            "frontier": [row._asdict() for row in rows],
+            "figures": [str(path) for path in paths],
+        }
+        print_json(found)
+    else:
+        print_paths(paths)
+
+
+def show_tradeoffs(rows: tuple[Tradeoff, ...], paper: Tradeoff, title: str) -> None:
+    heads = ["optimistic share s", "members", "bound B(gamma_T, s)"]
+    shown = table(numbers=heads, title=title)
+    shown.add_column("")
+    for row in rows:
+        note = (
+            f"Theorem 1 has {terminal(paper.size)} for this bound"
+            if row.share == paper.share
+            else ""
+        )
+        shown.add_row(f"{row.share:.4g}", terminal(row.size), terminal(row.bound), note)
+    output.print(shown)
+
+
+def draw(rows: tuple[Tradeoff, ...], paper: Tradeoff, title: str, folder: Path) -> list[Path]:
+    """Write the figure's files."""
+    from ensample.report import plan as figure
+
+    return figure.save(figure.draw(rows, paper, title), folder, "frontier")
+
+
+def in_symbols(setting: Setting) -> str:
+    """Return a setting in a line.
+
+    >>> in_symbols(Setting(dim=5, arms=None, horizon=10_000, noise=1, norm=1))
+    'd=5, infinitely many arms, T=10,000, sigma=1, S=1, lam=1, delta=0.05'
+    """
+    arms = "infinitely many" if setting.arms is None else f"{setting.arms:,}"
+    return (
+        f"d={setting.dim:,}, {arms} arms, T={setting.horizon:,}, sigma={setting.noise:g}, "
+        f"S={setting.norm:g}, lam={setting.regularization:g}, delta={setting.delta:g}"
+    )

@@ -1,27 +1,78 @@
-"""The policies of `ensample race`: by short names, or recipes as one types them."""
+"""Policies as one types them: short names, or recipes with their fields."""
 
+import inspect
+import os
 import re
+import sys
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import ensample as es
+from ensample.arms import ChangingArms
 from ensample.checks import blaming
-from ensample.cli.letters import as_typed
-from ensample.cli.recipes import RECIPES, build, looks_like_a_recipe
-from ensample.errors import InvalidArgument
-from ensample.registry import one_of
+from ensample.cli.console import as_typed
+from ensample.codec import Units, from_text
+from ensample.errors import AssumptionError, InvalidArgument
+from ensample.problems import Family, Problem, constants_of, example_of, setting_of
+from ensample.problems.logistic import ContextualLogisticProblem, LogisticProblem
+from ensample.registry import one_of, public_classes
+
+RECIPES = public_classes(es.Recipe)
+UNTOLD = es.Setting(dim=1, arms=1, horizon=1, noise=1.0, norm=1.0)
+"""The setting of recipes that are typed where no problem is known: `noise` in them is 1."""
+
+
+def find_here() -> None:
+    """Let modules of the user's own lie in the current folder. Installed ones come first."""
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+
+
+def units_of(setting: es.Setting) -> Units:
+    """Return the words that stand for numbers in a recipe: sigma, and beta_T of the theorems."""
+    return {"noise": lambda: setting.noise, "radius": lambda: es.theory.radius(setting)}
+
+
+def build(text: str, setting: es.Setting = UNTOLD) -> es.Recipe:
+    """Return the recipe that a text describes.
+
+    >>> setting = es.Setting(dim=5, arms=20, horizon=1000, noise=0.3, norm=1)
+    >>> build("EnsembleSampling(size=20, scale=2*noise, member=RoundRobin())", setting).scale
+    0.6
+    """
+    find_here()
+    recipe: es.Recipe = from_text("policy", text, "Recipe", units_of(setting), setting)
+    return recipe
+
+
+def looks_like_a_recipe(text: str) -> bool:
+    """Return True if a policy is meant as a recipe rather than as a short name."""
+    return text in RECIPES or any(sign in text for sign in "(:.")
+
+
+def fields_of(kind: type[Any]) -> str:
+    """Return the fields of a recipe with their defaults, but for the setting.
+
+    >>> fields_of(es.Greedy)
+    "regularization='auto', *, half_life=None, model=Linear()"
+    """
+    empty = inspect.Parameter.empty
+    signature = inspect.signature(kind)
+    items = [item for item in signature.parameters.values() if item.name != "setting"]
+    plain = [item.replace(annotation=empty) for item in items]
+    return str(signature.replace(parameters=plain, return_annotation=empty))[1:-1]
 
 
 class Contender(NamedTuple):
-    """A policy as figures call it, and how a setting makes its recipe."""
+    """A policy of a race: its label in figures, and its recipe by the setting."""
 
     label: str
     recipe: Callable[[es.Setting], es.Recipe]
 
 
 def sized(size: int) -> Contender:
-    """The short name of an ensemble of any size."""
+    """Return the policy of the short name es-SIZE."""
 
     def recipe(setting: es.Setting) -> es.Recipe:
         with blaming(f"es-{size}"):
@@ -30,57 +81,52 @@ def sized(size: int) -> Contender:
     return Contender(f"ES, m = {size}", recipe)
 
 
-# `auto` is told nothing. The practical scale is the noise: what a well-specified posterior would have. Only `theorem` comes
+def untold(label: str, recipe: Callable[[], es.Recipe]) -> Contender:
+    """Return a policy that is told nothing of the problem."""
+    return Contender(label, lambda setting: recipe())
+
+
+def optimistic(setting: es.Setting) -> es.Recipe:
+    return es.EnsembleSampling(100, setting.noise, member=es.OptimisticMember())
+
+
+# The practical scale is the noise: what a well-specified posterior would have. Only `theorem` comes
 # with a guarantee.
-POLICIES: dict[str, Contender] = {
-    "auto": Contender("ES, auto", lambda setting: es.EnsembleSampling()),
+LINEAR_POLICIES: dict[str, Contender] = {
+    "auto": untold("ES, auto", lambda: es.EnsembleSampling()),
     **{f"es-{size}": sized(size) for size in (10, 100, 1000)},
-    "es-optimistic": Contender(
-        "ES, m = 100, optimistic",
-        lambda setting: es.EnsembleSampling(100, setting.noise, member=es.OptimisticMember()),
-    ),
+    "es-optimistic": Contender("ES, m = 100, optimistic", optimistic),
     "theorem": Contender("ES, Theorem 1", es.EnsembleSampling.from_theorem),
     "linphe": Contender("LinPHE", lambda setting: es.PerturbedHistory(setting.noise)),
     "thompson": Contender("Thompson sampling", lambda setting: es.ThompsonSampling(setting.noise)),
     "linucb": Contender("LinUCB", lambda setting: es.LinUCB(2.0 * setting.noise)),
-    "greedy": Contender("greedy", lambda setting: es.Greedy(1.0)),
+    "greedy": untold("greedy", lambda: es.Greedy(1.0)),
 }
-USUAL = tuple(POLICIES)  # who races unless somebody is named, where rewards are linear
-
-# Models bring the kernels, which take their time: they are looked up when one of these is raced. None is told anything.
-POLICIES |= {
-    "epsilon": Contender("epsilon-greedy", lambda setting: es.EpsilonGreedy()),
-    "logistic": Contender("ES, logistic", lambda setting: es.EnsembleSampling(model=es.Logistic())),
-    "glm-tsl": Contender(
-        "GLM-TSL", lambda setting: es.ThompsonSampling(model=es.Logistic("exact"))
+USUAL = tuple(LINEAR_POLICIES)  # who races unless somebody is named, where rewards are linear
+EXACT = partial(es.Logistic, "exact")
+POLICIES = LINEAR_POLICIES | {
+    "epsilon": untold("epsilon-greedy", lambda: es.EpsilonGreedy()),
+    "logistic": untold("ES, logistic", lambda: es.EnsembleSampling(model=es.Logistic())),
+    "glm-tsl": untold("GLM-TSL", lambda: es.ThompsonSampling(model=EXACT())),
+    "glm-fpl": untold("GLM-FPL", lambda: es.PerturbedHistory(model=EXACT())),
+    "ucb-glm": untold("UCB-GLM", lambda: es.LinUCB(model=EXACT())),
+    "thompson-logistic": untold(
+        "Thompson sampling, logistic", lambda: es.ThompsonSampling(model=es.Logistic())
     ),
-    "glm-fpl": Contender(
-        "GLM-FPL", lambda setting: es.PerturbedHistory(model=es.Logistic("exact"))
+    "greedy-logistic": untold("greedy, logistic", lambda: es.Greedy(model=es.Logistic())),
+    "networks": untold("ES, 30 networks", lambda: es.EnsembleSampling(30, model=es.Neural())),
+    "networks-3": untold("ES, 3 networks", lambda: es.EnsembleSampling(3, model=es.Neural())),
+    "epsilon-network": untold(
+        "epsilon-greedy, a network", lambda: es.EpsilonGreedy(model=es.Neural())
     ),
-    "ucb-glm": Contender("UCB-GLM", lambda setting: es.LinUCB(model=es.Logistic("exact"))),
-    "thompson-logistic": Contender(
-        "Thompson sampling, logistic", lambda setting: es.ThompsonSampling(model=es.Logistic())
-    ),
-    "greedy-logistic": Contender(
-        "greedy, logistic", lambda setting: es.Greedy(model=es.Logistic())
-    ),
-    "networks": Contender(
-        "ES, 30 networks", lambda setting: es.EnsembleSampling(30, model=es.Neural())
-    ),
-    "networks-3": Contender(
-        "ES, 3 networks", lambda setting: es.EnsembleSampling(3, model=es.Neural())
-    ),
-    "epsilon-network": Contender(
-        "epsilon-greedy, a network", lambda setting: es.EpsilonGreedy(model=es.Neural())
-    ),
-    "greedy-network": Contender("greedy, a network", lambda setting: es.Greedy(model=es.Neural())),
+    "greedy-network": untold("greedy, a network", lambda: es.Greedy(model=es.Neural())),
 }
 ANY_SIZE = re.compile(r"es-(0|[1-9][0-9]{0,19})")
 OPENING, CLOSING, QUOTES = "([{", ")]}", "\"'"
 
 
 def contender(text: str) -> Contender:
-    """A policy from its name, or from a recipe with its fields.
+    """Return a policy by its short name, or by a recipe with its fields.
 
     >>> contender("es-10").label, contender("es-37").label
     ('ES, m = 10', 'ES, m = 37')
@@ -96,13 +142,12 @@ def contender(text: str) -> Contender:
         return sized(int(size[1]))
     if looks_like_a_recipe(text):
         return Contender(text, partial(build, text))
-    raise InvalidArgument(
-        "policy", text, f"{one_of(text, [*POLICIES, *RECIPES])}; see `ensample race --list`"
-    )
+    names = one_of(text, [*POLICIES, *RECIPES])
+    raise InvalidArgument("policy", text, f"{names}; see `ensample race --list`")
 
 
 def split(policies: str) -> list[str]:
-    """The policies of a list, each once; a comma between brackets or quotes belongs to a recipe.
+    """Return the policies of a list, each once; a comma within brackets or quotes is a recipe's.
 
     >>> split("es-10, EnsembleSampling(size=20, scale=2), es-10")
     ['es-10', 'EnsembleSampling(size=20, scale=2)']
@@ -118,3 +163,69 @@ def split(policies: str) -> list[str]:
         else:
             depth += (sign in OPENING) - (sign in CLOSING)
     return list(dict.fromkeys(text.strip() for text in found if text.strip()))
+
+
+def prepare(
+    policies: str, problem: Problem | Family, horizon: int
+) -> tuple[dict[str, es.Recipe], dict[str, str]]:
+    """Return the recipes of a list for a problem, and why others do not apply.
+
+    Those that are told the noise get its standard deviation where it is not subGaussian; theorems
+    do not apply there.
+    """
+    contenders = {name: contender(name) for name in split(policies)}
+    setting, arms = constants_of(problem, horizon), example_of(problem).arms
+    recipes: dict[str, es.Recipe] = {}
+    skipped: dict[str, str] = {}
+    for name, entry in contenders.items():
+        try:
+            recipe = entry.recipe(setting)
+            if recipe.setting is not None:
+                setting_of(problem, horizon)  # raises where no theorem applies
+            recipe.check(arms)
+            recipes[name] = recipe
+        except AssumptionError as error:
+            skipped[name] = str(error)
+    if not recipes:
+        reasons = "".join(f"; {name} does not: {reason}" for name, reason in skipped.items())
+        expected = f"at least one that applies to the problem{reasons}"
+        raise InvalidArgument("policies", policies, expected)
+    return recipes, skipped
+
+
+class Race(NamedTuple):
+    """What `ensample race` does unless told otherwise."""
+
+    policies: tuple[str, ...]
+    horizon: int
+    runs: int
+
+
+LINEAR = Race(USUAL, 10_000, 100)
+CLICKS = Race(
+    ("logistic", "glm-tsl", "glm-fpl", "ucb-glm", "greedy-logistic", "auto", "LinUCB", "epsilon"),
+    10_000,
+    20,
+)
+OFFERED_CLICKS = Race(  # without the exact fit, which goes through the whole history every round
+    ("logistic", "thompson-logistic", "greedy-logistic", "auto", "LinUCB", "epsilon"), 10_000, 20
+)
+CURVED = Race(
+    ("networks", "networks-3", "epsilon-network", "greedy-network", "auto", "LinUCB", "epsilon"),
+    1_000,
+    10,
+)
+
+
+def usual_race(problem: Problem | Family) -> Race:
+    """Return contenders, rounds and runs for a problem: fewer where rounds take milliseconds.
+
+    >>> usual_race(es.problem("wheel")).policies[:3], usual_race(es.problem("wheel")).horizon
+    (('networks', 'networks-3', 'epsilon-network'), 1000)
+    """
+    example = example_of(problem)
+    if not example.linear:
+        return CURVED
+    if isinstance(example, LogisticProblem | ContextualLogisticProblem):
+        return OFFERED_CLICKS if isinstance(example.arms, ChangingArms) else CLICKS
+    return LINEAR

@@ -2,20 +2,20 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 from rich.markup import escape
 from rich.table import Table
+from typer import Argument, Option
 
 from ensample.checks import whole
-from ensample.claims import Checked, Claim, Scale, Verdict, find, total_cost
+from ensample.claims import CLAIMS, Checked, Claim, Scale, Verdict, find, total_cost
 from ensample.claims import verify as verify_claims
 from ensample.claims.evidence import SUITE_FALSE_ALARM
 from ensample.claims.power import smallest
 from ensample.claims.texts import cited
-from ensample.cli import complete
-from ensample.cli.console import errors, output, progress
+from ensample.cli.console import Bars, errors, output, table
 from ensample.extras import require
 from ensample.files import check_file, check_folder, write_whole
 from ensample.numerals import duration, terminal
@@ -25,39 +25,35 @@ WIDE = 120  # columns that leave room for statements
 COLOURS = {Verdict.HOLDS: "green", Verdict.REFUTED: "bold red", Verdict.INCONCLUSIVE: "yellow"}
 
 
+def complete_claims(incomplete: str) -> list[str]:
+    return [claim.id for claim in CLAIMS if claim.id.startswith(incomplete)]
+
+
 def verify(
-    claims: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="ids of claims; all of them where none is named", autocompletion=complete.claims
-        ),
-    ] = None,
-    scale: Annotated[
-        Scale, typer.Option(help="a minute, a quarter of an hour, or hours on two cores")
-    ] = Scale.QUICK,
-    html: Annotated[
-        Path | None, typer.Option(help="write a page with everything to this file")
-    ] = None,
-    markdown: Annotated[
-        Path | None,
-        typer.Option(help="write the same as Markdown, its figures in images/ beside it"),
-    ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="write the rows to this file")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="of everything random")] = 0,
-    power: Annotated[
-        bool,
-        typer.Option(
-            "--power", help="find the smallest fault that each check refutes: several times as long"
-        ),
-    ] = False,
-    list_only: Annotated[bool, typer.Option("--list", help="say what there is and stop")] = False,
+    claims: list[str] | None = Argument(
+        None, help="ids of claims; all of them where none is named", autocompletion=complete_claims
+    ),
+    scale: Scale = Option(
+        Scale.QUICK, help="a minute, a quarter of an hour, or hours on two cores"
+    ),
+    html: Path | None = Option(None, help="write a page with everything to this file"),
+    markdown: Path | None = Option(
+        None, help="write the same as Markdown, its figures in images/ beside it"
+    ),
+    json_file: Path | None = Option(None, "--json", help="write the rows to this file"),
+    seed: int = Option(0, help="of everything random"),
+    power: bool = Option(
+        False,
+        "--power",
+        help="find the smallest fault that each check refutes: several times as long",
+    ),
+    list_only: bool = Option(False, "--list", help="say what there is and stop"),
 ) -> None:
     """Check the paper's statements: what is measured against what is claimed.
 
-    A claim holds, is refuted, or is inconclusive, and then the sample size that would decide is given. One that would still
-    hold with a tenfold fault was not tested sharply. The exit code is 1 if any is refuted.
+    A claim holds, is refuted, or is inconclusive, and then the sample size that would decide is
+    given. One that would still hold with a tenfold fault was not tested sharply. The exit code is 1
+    if any is refuted.
 
     Example: `ensample verify --list`
 
@@ -99,11 +95,12 @@ def verify(
 def run(
     claims: tuple[Claim, ...], scale: Scale, seed: int, power: bool, twins: bool
 ) -> list[Checked]:
-    with progress() as bars:
-        task = bars.add_task("claims", total=len(claims))
+    with Bars() as bars:
+        bar = bars.add("claims", len(claims))
 
         def advance(done: int, coming: Claim | None) -> None:
-            bars.update(task, completed=done, description=coming.id if coming else "done")
+            bar.show(done)
+            bar.rename(coming.id if coming else "done")
 
         return verify_claims(claims, scale, seed, advance, power, twins)
 
@@ -135,78 +132,62 @@ def write_report(
 
 
 def contents(claims: tuple[Claim, ...]) -> Table:
-    """The claims as a table of contents."""
-    table = Table("claim", "statement", "kind", "reference")
+    """Return the claims as a table of contents."""
+    shown = table("claim", "statement", "kind", "reference")
     section = None
     for claim in claims:
         if claim.section is not section:
             section = claim.section
-            table.add_section()
-            table.add_row(f"[bold]{section.value}[/]")
-        table.add_row(
-            claim.id, escape(claim.statement), claim.kind.value, escape(cited(claim.reference))
-        )
-    return table
+            shown.add_section()
+            shown.add_row(f"[bold]{section.value}[/]")
+        words = escape(claim.statement), claim.kind.value, escape(cited(claim.reference))
+        shown.add_row(claim.id, *words)
+    return shown
 
 
 def as_table(rows: list[Checked], scale: Scale, seed: int) -> Table:
-    """The outcomes; a narrow terminal goes without statements and kinds."""
+    """Return the outcomes; a narrow terminal goes without statements and kinds."""
     counts = {verdict: sum(row.outcome.verdict is verdict for row in rows) for verdict in Verdict}
     summary = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items() if count)
-    caption = f"false-alarm rate of the suite {SUITE_FALSE_ALARM:g}; margin: the room left, as a share of the bound"
     powered = any(row.powers is not None for row in rows)
-    caption += "; power: the smallest fault refuted" if powered else ""
-    table = Table(
+    shown = table(
         title=f"{scale.value}, seed {seed}: {summary}",
-        title_justify="left",
-        caption=caption,
-        caption_justify="left",
+        caption=f"false-alarm rate of the suite {SUITE_FALSE_ALARM:g}; margin: the room left, as a "
+        f"share of the bound{'; power: the smallest fault refuted' * powered}",
     )
-    wide = output.width >= WIDE
-    columns = (
-        "claim",
-        *(("statement", "kind") if wide else ()),
-        "measured",
-        "bound",
-        "margin",
-        *(("power",) if powered else ()),
-        "verdict",
-        "time",
-    )
-    for column in columns:
-        justify: Literal["left", "right"] = (
-            "right" if column in ("measured", "bound", "margin", "power", "time") else "left"
-        )
-        table.add_column(column, justify=justify, no_wrap=justify == "right", overflow="fold")
+    statements = ["statement", "kind"] if output.width >= WIDE else []
+    numbers = {"measured", "bound", "margin", "power", "time"}
+    powers = ["power"] if powered else []
+    for name in ["claim", *statements, "measured", "bound", "margin", *powers, "verdict", "time"]:
+        is_number = name in numbers
+        justify: Literal["left", "right"] = "right" if is_number else "left"
+        shown.add_column(name, justify=justify, no_wrap=is_number, overflow="fold")
     for row in rows:
         outcome, claim = row.outcome, row.claim
-        table.add_row(
+        margin = f"{outcome.margin:+.1%}" if abs(outcome.margin) < 100 else f"{outcome.margin:+.1e}"
+        shown.add_row(
             claim.id,
-            *((escape(claim.statement), claim.kind.value) if wide else ()),
+            *((escape(claim.statement), claim.kind.value) if statements else ()),
             terminal(outcome.measured),
             f"{outcome.relation} {terminal(outcome.bound)}",
-            f"{outcome.margin:+.1%}" if abs(outcome.margin) < 100 else f"{outcome.margin:+.1e}",
+            margin,
             *((strongest(row),) if powered else ()),
-            f"[{COLOURS[outcome.verdict]}]{said(row)}[/]",
+            f"[{COLOURS[outcome.verdict]}]{verdict_of(row)}[/]",
             f"{row.seconds:.1f} s",
         )
-    return table
+    return shown
 
 
 def strongest(row: Checked) -> str:
-    """The smallest fault of any family that is refuted."""
+    """Return the smallest fault of any family that is refuted."""
     size = smallest(row.powers or ())
     if size is None:
         return f"> {max(fault.largest for fault in row.claim.faults):g}"
     return f"{size:.3g}" if size >= 1.01 else f"1 + {size - 1:.0e}"
 
 
-def said(row: Checked) -> str:
-    outcome = row.outcome
-    if outcome.verdict is Verdict.HOLDS and not row.sharp:
-        return f"{outcome.verdict.value}, not tested sharply"
-    return (
-        outcome.verdict.value
-        if outcome.decides is None
-        else f"{outcome.verdict.value}: {outcome.decides:,} would decide"
-    )
+def verdict_of(row: Checked) -> str:
+    verdict, decides = row.outcome.verdict, row.outcome.decides
+    if verdict is Verdict.HOLDS and not row.sharp:
+        return f"{verdict.value}, not tested sharply"
+    return verdict.value if decides is None else f"{verdict.value}: {decides:,} would decide"

@@ -13,20 +13,8 @@ from prompt import ensample
 
 HERE = Path(__file__).parent
 NAMES = [
-    "demo",
-    "race",
-    "plan",
-    "measure",
-    "run",
-    "studies",
-    "report",
-    "evaluate",
-    "serve",
-    "key",
-    "replay",
-    "backup",
-    "migrate",
-    "verify",
+    *["demo", "race", "plan", "measure", "run", "studies", "report", "evaluate"],
+    *["serve", "key", "replay", "backup", "migrate", "verify"],
 ]
 STUDY = """
 name = "small"
@@ -58,7 +46,8 @@ COMMANDS = [
     "plan --perturbation gausian",
     "plan --arms 20 --horizon 1000 --frontier --json --out frontier",
     f"race {SMALL} --policies es-10,LinUCB,linphe --json --out figures",
-    f"race {SMALL} --policies EnsembleSampling(size=3,scale=2*noise),greedy --seed 3 --json --out a",
+    f"race {SMALL} --policies EnsembleSampling(size=3,scale=2*noise),greedy --seed 3 --json --out "
+    "a",
     "race --policies Greedi",
     "race --problem spere",
     "race --dim 0",

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from golden.encodings import HERE, RECIPES, TEXTS, frozen, made
+from golden.codec_cases import HERE, RECIPES, TEXTS, frozen, made
 
 
 @pytest.fixture(scope="module")
@@ -12,7 +12,7 @@ def now() -> dict:
     return json.loads(json.dumps(frozen()))
 
 
-STORED = json.loads((HERE / "encodings.json").read_text())
+STORED = json.loads((HERE / "codec.json").read_text())
 
 
 @pytest.mark.parametrize("form", STORED)

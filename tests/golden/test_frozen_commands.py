@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from golden.commands import HERE, frozen
+from golden.command_cases import HERE, frozen
 
 STORED = json.loads((HERE / "commands.json").read_text())
 
