@@ -88,7 +88,7 @@ format: .venv/develops  ## put the code in the house style
 	$(BIN)/ruff format .
 
 serve-demo: .venv/serves  ## the decision service with simulated visitors for 30 s, and the address to look at
-	$(BIN)/python -m ensample.service.demo
+	$(BIN)/python examples/serve_demo.py
 
 bench: .venv/develops  ## speed as ratios, measured side by side; AGAINST=/path/to/python compares with the version there
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks $(if $(AGAINST),--against $(AGAINST))

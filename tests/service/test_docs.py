@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ensample.service.openapi import EXAMPLES
 from ensample.service.routes import ROUTES
 from ensample.service.settings import ServiceSettings
 from service.conftest import SHOP, Serve
@@ -27,7 +28,6 @@ def commands(text: str) -> list[tuple[list[str], str]]:
 
 def test_the_first_lines_work_as_printed(serve: Serve) -> None:
     client, found = serve(), commands(PAGE.read_text())
-    examples = [route.example for route in ROUTES if route.example is not None]
     assert len(found) == 4
     for words, printed in found:
         assert words[0] == "curl" and words[-2] == "-d"
@@ -37,7 +37,7 @@ def test_the_first_lines_work_as_printed(serve: Serve) -> None:
         answer = client.request(
             method, f"http://{address}", content=words[-1].encode(), headers=form
         )
-        assert json.loads(words[-1]) in examples, "the page of the service shows the same"
+        assert json.loads(words[-1]) in EXAMPLES.values(), "the page of the service shows the same"
         expected = re.escape(printed).replace(r"\.\.\.", ".*")
         assert re.fullmatch(expected, answer.text), (printed, answer.text)
 

@@ -158,8 +158,7 @@ def test_the_demonstration(tmp_path: Path) -> None:
         port = str(free.getsockname()[1])
     command = [
         sys.executable,
-        "-m",
-        "ensample.service.demo",
+        str(Path(__file__).parents[2] / "examples" / "serve_demo.py"),
         "--data",
         str(tmp_path),
         "--port",

@@ -1,1 +1,1 @@
-"""`ensample serve`: experiments over HTTP. Nothing else imports this, and it needs the extra `serve`."""
+"""`ensample serve`: experiments over HTTP. It needs the extra `serve`."""

@@ -1,4 +1,4 @@
-"""The ASGI application: Starlette's router with the routes of the table, and CORS where it is allowed."""
+"""The ASGI application: Starlette's router with the routes of the table, and CORS."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,7 +27,7 @@ CORS_HEADERS = [
 
 
 def application(service: Service) -> Router:
-    """Return the application, which opens the service when it starts and closes it when it stops."""
+    """Return the application, which opens the service at its start and closes it at its end."""
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:

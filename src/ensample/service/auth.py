@@ -1,7 +1,7 @@
-"""Authorization: keys with roles, the names by which the service may be called, and the pages that may call it.
+"""Authorization: keys with roles, names of the service, and pages that may call it.
 
-A key is `ens_ID_SECRET`. The secret has 256 random bits, so a plain SHA-256 of it can be stored; hashes are compared in
-constant time.
+A key is `ens_ID_SECRET`. The secret has 256 random bits, so a plain SHA-256 of it can be stored;
+hashes are compared in constant time.
 """
 
 import base64
@@ -83,7 +83,10 @@ def find_key(text: str, keys: dict[str, Key]) -> Key | None:
 
 
 class Auth:
-    """Decides who may call a route. As long as no key was made, callers on this machine may do everything."""
+    """Decides who may call a route.
+
+    As long as no key was made, callers on this machine may do everything.
+    """
 
     def __init__(self, settings: ServiceSettings, store: "Store") -> None:
         self.store = store
@@ -96,7 +99,7 @@ class Auth:
     def authorize(
         self, route: "Route", method: str, headers: Headers, experiment: str | None
     ) -> Key | None:
-        """Return the key of the caller, None where none is needed. Raise if the call is not allowed.
+        """Return the key of the caller, if one is needed. Raise if the call is not allowed.
 
         `experiment` is the one that the call is about.
         """
@@ -125,7 +128,7 @@ class Auth:
         return find_key(key_text(headers, page=False), self.store.all_keys())
 
     def _check_host(self, host: str) -> None:
-        """Raise unless the host is one of ours: the name of a foreign page may lead to this machine (DNS rebinding)."""
+        """Raise unless the host is ours: a foreign name may lead here (DNS rebinding)."""
         found = HOST.fullmatch(host)
         if found is None or not self._is_ours(found[1].strip("[]").lower()):
             message = "expected a Host that is allowed: give its name in the setting `hosts`"
@@ -172,7 +175,10 @@ def host_of(origin: str) -> str:
 
 
 def unauthorized(text: str, page: bool) -> HTTPError:
-    """Return the error of a caller without a valid key. A revoked key is as unknown as one that never existed."""
+    """Return the error of a caller without a valid key.
+
+    A revoked key is as unknown as one that never existed.
+    """
     if text:
         code, message = "key_unknown", "what was given is not a key of this service"
     else:
@@ -185,7 +191,7 @@ def unauthorized(text: str, page: bool) -> HTTPError:
 
 
 def key_text(headers: Headers, page: bool) -> str:
-    """Return the key that a call brings, or "". Pages take it as a password too, as browsers ask for one."""
+    """Return the key that a call brings, or "". Pages take it as a password too."""
     scheme, _, rest = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return rest.strip()

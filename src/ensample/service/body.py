@@ -1,6 +1,7 @@
 """Reading and decoding of request bodies, in time linear in their length.
 
-A body is decoded once, into the type that its route takes. msgspec bounds the digits of numbers and the depth of JSON.
+A body is decoded once, into the type that its route takes. msgspec bounds the digits of numbers
+and the depth of JSON.
 """
 
 import re

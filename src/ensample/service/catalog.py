@@ -1,4 +1,4 @@
-"""The experiments of a service: each stays open while the service runs, with a worker of its own."""
+"""The experiments of a service, each open while the service runs, with a worker."""
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor

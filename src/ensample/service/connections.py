@@ -19,7 +19,10 @@ Address = tuple[str, int]
 
 
 def connection_limits(connections: int, backlog: int) -> tuple[int, int]:
-    """Raise the limit of descriptors. Return how many connections may be open and wait within it."""
+    """Raise the limit of descriptors.
+
+    Return how many connections may be open and wait within it.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -32,8 +35,9 @@ def connection_limits(connections: int, backlog: int) -> tuple[int, int]:
 class Connections:
     """The open connections of a server.
 
-    One whose headers are not complete after `seconds`, or that asks nothing for so long, is closed. If more than
-    `most` are open, the one that has waited longest is closed: half-sent requests keep nobody out.
+    One whose headers are not complete after `seconds`, or that asks nothing for so long, is
+    closed. If more than `most` are open, the one that has waited longest is closed: half-sent
+    requests keep nobody out.
     """
 
     def __init__(self, most: int, seconds: float, journal: Journal) -> None:
@@ -125,7 +129,8 @@ def address_of(transport: asyncio.Transport) -> Address:
 class RefusalLog(logging.Filter):
     """Logs refused connections with their number, at most once a second.
 
-    As a filter of uvicorn's logger it counts the warnings, each of which is about a client's mistake.
+    As a filter of uvicorn's logger it counts the warnings, each of which is about a client's
+    mistake.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -152,7 +157,10 @@ class RefusalLog(logging.Filter):
         return record.levelno != logging.WARNING
 
     def on_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Handle an error of the event loop. If no connection can be accepted there are thousands of them."""
+        """Handle an error of the event loop.
+
+        If no connection can be accepted there are thousands of them.
+        """
         if isinstance(context.get("exception"), OSError) and "socket" in context:
             self.add(str(context.get("message")))
         else:

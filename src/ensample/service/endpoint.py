@@ -40,7 +40,10 @@ API_HEADERS, PAGE_HEADERS = raw_headers(API_POLICY), raw_headers(PAGE_POLICY)
 
 
 class Call:
-    """A request, as handlers get it. What a handler puts into `log` is in the log's line of the call."""
+    """A request, as handlers get it.
+
+    What a handler puts into `log` is in the log's line of the call.
+    """
 
     __slots__ = ("body", "headers", "key", "log", "path", "scope", "service")
 
@@ -67,7 +70,10 @@ Handler = Callable[[Call], Awaitable[Any]]
 
 
 class Each(NamedTuple):
-    """The answer to a batch: an array of these or of errors. `alone`: a single question has one by itself."""
+    """The answer to a batch: an array of these or of errors.
+
+    `alone`: a single question has one by itself.
+    """
 
     of: Any
     alone: bool = False
@@ -102,7 +108,6 @@ class Route:
     handler: Handler
     takes: Any = None  # the type of the body
     raw: bool = False  # whether the body is bytes, and `takes` their content type
-    example: Any = None  # of a body
     gives: Any = None  # the type of the answer, or its content type
     status: int = 200
     others: tuple[int, ...] = ()  # statuses beside those that every route may have
@@ -127,7 +132,10 @@ def route(method: str, path: str, role: Role | None, **details: Any) -> Callable
 
 
 class Endpoint:
-    """ASGI endpoint of a route. Converts every exception to a response, so that no middleware has to."""
+    """ASGI endpoint of a route.
+
+    Converts every exception to a response, so that no middleware has to.
+    """
 
     def __init__(self, route: Route, service: Service) -> None:
         self.route, self.service, self.title = route, service, route.title

@@ -38,7 +38,10 @@ class Journal:
         self._lines: list[str] = []  # of an event loop, not written yet
 
     def write(self, level: str, event: str, **fields: Any) -> None:
-        """Write a line, with the fields that are not None. An event loop writes its lines together."""
+        """Write a line, with the fields that are not None.
+
+        An event loop writes its lines together.
+        """
         if LEVELS[level] < self._least:
             return
         known = {name: value for name, value in fields.items() if value is not None}
@@ -55,7 +58,7 @@ class Journal:
         self._lines.append(text)
 
     def error(self, event: str, error: BaseException, **fields: Any) -> None:
-        """Write where an error happened. Its message may repeat what was sent: it is written at level debug only."""
+        """Write where an error happened. Its message may repeat a body: it is for level debug."""
         frames = traceback.extract_tb(error.__traceback__)[-8:]
         where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
         message = str(error) if self._least <= LEVELS["debug"] else None
@@ -70,5 +73,5 @@ class Journal:
 
 
 def traceparent(value: str | None) -> str | None:
-    """Return the header of W3C if it is one: nothing else of a caller's goes into the log unchecked."""
+    """Return the header of W3C if it is one: nothing goes into the log unchecked."""
     return value if value is not None and TRACEPARENT.fullmatch(value) else None

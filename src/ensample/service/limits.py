@@ -55,7 +55,10 @@ def check_offer(
 def check_features(
     argument: str, context: Context | None, settings: ServiceSettings
 ) -> tuple[int, int]:
-    """Return the features of a context and the characters of their names and texts. Raise if there are too many."""
+    """Return the features of a context and the characters of their names and texts.
+
+    Raise if there are too many.
+    """
     if context is None:
         return 0, 0
     features, characters = size_of(context, settings.depth)
@@ -68,7 +71,7 @@ def check_features(
 
 
 def check_numbers(argument: str, value: Any, most: int, depth: int) -> None:
-    """Raise if a number or a list in a description is too large: memory is the square of some numbers."""
+    """Raise if a number or a list is too large: memory is the square of some numbers."""
     if depth < 0:
         raise InvalidArgument(argument, "JSON", "fewer levels of objects (setting `depth`)")
     if isinstance(value, dict):

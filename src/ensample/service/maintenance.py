@@ -21,7 +21,7 @@ from ensample.service.store import FILE, service_files
 
 
 def back_up(data: Path, file: Path) -> list[str]:
-    """Write a tar file of a service's folder, with the hashes of its keys. Return the names of the experiments."""
+    """Write a tar file of a service's folder. Return the names of its experiments."""
     apsw = package("apsw", "a backup")
     found = service_files(data)
     check_file("file", file)
@@ -43,7 +43,7 @@ def back_up(data: Path, file: Path) -> list[str]:
 
 
 def copy_database(apsw: Any, source: Path, target: Path, alone: bool = False) -> None:
-    """Copy a file of SQLite within one transaction, so that writers change nothing. `alone`: there are none."""
+    """Copy a file of SQLite within one transaction. `alone`: nobody writes to it."""
     with refused(apsw, source):
         reading = read_only(apsw, source, alone)
         reading.set_busy_timeout(5_000)
@@ -65,7 +65,7 @@ class Replayed(NamedTuple):
 def replayed_experiments(
     data: Path | str, verify: bool, progress: Callable[[], object] = lambda: None
 ) -> Iterator[tuple[str, Replayed | EnsampleError]]:
-    """Fold all events of each experiment of a folder, or of a PostgreSQL by its address. Yield results or errors."""
+    """Fold all events of each experiment of a folder, or of a PostgreSQL by its address."""
     with readers(data) as found:
         for name, reader in found.items():
             try:
@@ -89,7 +89,10 @@ def readers(data: Path | str) -> Iterator[dict[str, Callable[[], Reading]]]:
 def replayed_events(
     events: Reading, verify: bool, progress: Callable[[], object] = lambda: None
 ) -> Replayed:
-    """Fold events again. With `verify`, compare the state with every hash that was stored on the way."""
+    """Fold events again.
+
+    With `verify`, compare the state with every hash that was stored on the way.
+    """
     settings = recorded_settings(events)
     if not verify:
         return Replayed(events.count, 0, state_hash(folded(settings, events)))

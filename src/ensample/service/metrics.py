@@ -21,7 +21,7 @@ class Latency(NamedTuple):
 
 
 class Metrics:
-    """Metrics in a registry of their own: several services of one process have nothing in common."""
+    """Metrics in a registry of their own: a process may have several services."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

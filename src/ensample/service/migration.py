@@ -19,7 +19,7 @@ ShowExperiment = Callable[[str, int, int], object]
 
 
 def migrate(old: str, new: str, show: ShowExperiment) -> dict[str, int]:
-    """Carry over an experiment's file, a service's folder or a PostgreSQL; return the rows of each log by name."""
+    """Carry over a file, a folder of a service or a PostgreSQL. Return the rows of each log."""
     if is_address(old) or is_address(new):
         if not (is_address(old) and is_address(new)):
             raise InvalidArgument(

@@ -26,6 +26,27 @@ MEANING = {
     503: "Nothing can be kept at the moment.",
 }
 
+EXAMPLES: dict[str, Any] = {
+    "put_experiment": {"actions": ["a", "b"], "reward": {"low": 0, "high": 1}},
+    "decide": {"id": "q1", "context": {"age": 31, "device": "phone"}},
+    "reward": {"value": 1},
+    "reward_all": [{"id": "q1", "value": 1}],
+    "activate_all": [{"id": "q1"}],
+    "event": {"experiment": "shop", "targetingKey": "ann", "value": 1},
+    "evaluate": {"policies": ["uniform", "action:b"]},
+    "change_actions": {"add": ["c"], "remove": ["a"]},
+    "pause": {"paused": False},
+    "evaluate_flag": {"context": {"targetingKey": "ann", "age": 31}},
+    "evaluate_flags": {"context": {"targetingKey": "ann"}},
+    "rank": {
+        "eventId": "q1",
+        "actions": [{"id": "a", "features": [{"price": 3}]}],
+        "contextFeatures": [{"age": 31}],
+    },
+    "reward_event": {"value": 1},
+}
+"""Bodies by the name of the handler."""
+
 
 def openapi_document(routes: tuple[Route, ...]) -> dict[str, Any]:
     """Return the document of a table of routes."""
@@ -83,8 +104,8 @@ def operation(route: Route, known: dict[str, Any]) -> dict[str, Any]:
         found["description"] = f"Role: {route.role}."
     if route.takes is not None:
         body = content(route.takes, known)
-        if route.example is not None:
-            body["application/json"]["example"] = route.example
+        if operation_id(route) in EXAMPLES:
+            body["application/json"]["example"] = EXAMPLES[operation_id(route)]
         found["requestBody"] = {"required": True, "content": body}
     found["responses"] = responses(route, known)
     return found
@@ -130,6 +151,8 @@ def responses(route: Route, known: dict[str, Any]) -> dict[str, Any]:
 
 def error_statuses(route: Route) -> set[int]:
     found = {400, 403, *(status for status in route.others if status >= 400)}
+    if "{experiment}" in route.path and route.method != "PUT":
+        found |= {404}
     if route.role is not None:
         found |= {401}
     if route.takes is not None:

@@ -23,7 +23,7 @@ MIGRATING = 8_615_105  # the number of the lock of a database to which something
 
 
 def migrate_database(old: str, new: str, show: Any) -> dict[str, int]:
-    """Carry over all experiments of a PostgreSQL, with its keys, into another database; return the rows by name."""
+    """Carry over experiments and keys into another database. Return the rows by name."""
     heads = heads_of(old) if has_experiments(old) else {}
     if not heads:
         raise InvalidArgument("old", "postgresql", "a database with experiments")
@@ -71,7 +71,7 @@ def copy_keys(old: str, new: str) -> None:
 
 @contextmanager
 def staged_database(address: str) -> Iterator[str]:
-    """Give the address of a schema whose tables become those of the database at the end, or are dropped on an error."""
+    """Give the address of a schema whose tables become those of the database at the end."""
     connection = connected(address)
     with closing(connection), database_errors("migrate"):
         if not connection.execute("SELECT pg_try_advisory_lock(%s)", (MIGRATING,)).fetchone()[0]:
@@ -111,7 +111,7 @@ def check_empty(connection: Any) -> None:
 
 
 def lock_replaced(connection: Any) -> list[str]:
-    """Lock the tables that a server may have made, so that nobody writes to them meanwhile, and return their names."""
+    """Lock the tables that a server may have made, and return their names."""
     query = "SELECT tablename FROM pg_tables WHERE schemaname = %s"
     schema = connection.execute("SELECT quote_ident(current_schema())").fetchone()[0]
     names = [f"{schema}.{table}" for (table,) in connection.execute(query, (STAGING,)).fetchall()]

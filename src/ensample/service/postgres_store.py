@@ -1,4 +1,4 @@
-"""Everything that a service keeps, in PostgreSQL: several servers have the same experiments and keys."""
+"""Everything that a service keeps, in PostgreSQL: several servers share it."""
 
 import errno
 import threading
@@ -28,7 +28,10 @@ PAUSED = "SELECT experiment FROM ensample_paused"
 
 
 class PostgresStore:
-    """A database. A thread reads keys and pauses every READ_EVERY seconds, so that no call waits for them."""
+    """A database.
+
+    A thread reads keys and pauses every READ_EVERY seconds, so that no call waits for them.
+    """
 
     shared = True
 

@@ -1,4 +1,4 @@
-"""All routes, in the order in which somebody meets them: that of the page /docs, and of matching."""
+"""All routes, in the order of the page /docs, which is that of matching."""
 
 from ensample.service.endpoint import Route
 from ensample.service.handlers import decisions, documentation, experiments, logs, operations, pages

@@ -16,7 +16,7 @@ Actions = list[Text] | dict[Text, Context | None]
 Count = Annotated[int, Meta(ge=0)]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Described = dict[str, Any]
-"""An object with its `kind` and some of its fields, such as {"kind": "EnsembleSampling", "size": 30}."""
+"""An object with its `kind` and some fields: {"kind": "EnsembleSampling", "size": 30}."""
 
 
 class Sent(Struct, forbid_unknown_fields=True):
@@ -65,7 +65,10 @@ class Listed(Struct):
 
 
 class DecideCall(Sent):
-    """A question. With `targetingKey` a decision lasts: the same key has the same action for a while."""
+    """A question.
+
+    With `targetingKey` a decision lasts: the same key has the same action for a while.
+    """
 
     id: Text | None = None
     context: Context | None = None
@@ -93,7 +96,9 @@ class Decision(Struct):
 
 
 class RewardCall(Sent):
-    """`value` has to be said; `reward` is another name of it. `action`: the one that was shown, if it may be another.
+    """A reward: `value` has to be given; `reward` is another name of it.
+
+    `action`: the one that was shown, if it may be another.
 
     `key`: makes rewards that are added up safe to send again.
     """
@@ -128,7 +133,7 @@ class OutcomeAnswer(Struct):
 
 
 class EventCall(Sent):
-    """Something happened to whom a targeting key stands for: the reward of its decision, 1 unless `value` says another."""
+    """Something happened to the holder of a targeting key: the reward of its decision."""
 
     experiment: Text
     targeting_key: Text = field(name="targetingKey")
@@ -187,7 +192,9 @@ class Evaluated(Struct):
 
 
 class Status(Struct, omit_defaults=True):
-    """`broken`: why an experiment cannot be opened, or kept at the moment; for those who may read it.
+    """Whether the service works.
+
+    `broken`: why an experiment cannot be opened, or kept now, for those who may read it.
 
     `database`: the call to the database that failed.
     """

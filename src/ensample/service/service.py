@@ -62,7 +62,10 @@ class Service:
         self.journal.write("info", "open", experiments=len(hosted), broken=list(broken) or None)
 
     async def stop(self) -> None:
-        """Answer everything that waits. Files are closed after those who read them have finished."""
+        """Answer everything that waits.
+
+        Files are closed after those who read them have finished.
+        """
         for task in self._tasks:
             task.cancel()
         for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
@@ -105,7 +108,10 @@ class Service:
 
 
 def succeeds(probe: Callable[[], None]) -> bool:
-    """Return True if a probe of a storage does not fail. A failure is not that of the batch it is in."""
+    """Return True if a probe of a storage does not fail.
+
+    A failure is not that of the batch it is in.
+    """
     try:
         probe()
     except StorageError:

@@ -1,4 +1,4 @@
-"""Settings of the service, from its command, from variables ENSAMPLE_* and from ensample.toml, in this order."""
+"""Settings of the service: of its command, of variables ENSAMPLE_*, of ensample.toml."""
 
 import os
 import tomllib
@@ -89,7 +89,7 @@ def names(argument: str, value: Any) -> tuple[str, ...]:
 def read_settings(
     given: Mapping[str, Any], environment: Mapping[str, str] | None = None, file: Path | None = None
 ) -> ServiceSettings:
-    """Return the settings. A value of None in `given` is not given. A file that is named must exist.
+    """Return the settings. None in `given` is no value. A file that is named must exist.
 
     >>> environment = {"ENSAMPLE_PORT": "9000", "ENSAMPLE_HOSTS": "a.example,b.example"}
     >>> read_settings({"port": None}, environment).hosts

@@ -1,9 +1,10 @@
 """Decisions that last: a targeting key has the same action for a while.
 
-Nothing is kept for it but the decision itself, whose id says whose it is. Time is cut into windows as long as a
-decision lasts, and the id is a hash of (experiment, key, window, try). A decision that lasts now was taken in this
-window or in the one before, so two ids are looked up, and several servers agree without asking each other. If the
-action is no longer on offer, the next try is taken.
+Nothing is kept for it but the decision itself, whose id says whose it is. Time is cut into
+windows as long as a decision lasts, and the id is a hash of (experiment, key, window, try). A
+decision that lasts now was taken in this window or in the one before, so two ids are looked up,
+and several servers agree without asking each other. If the action is no longer on offer, the next
+try is taken.
 """
 
 import hashlib
@@ -30,7 +31,10 @@ def sticky_id(experiment: str, key: str, window: int, attempt: int = 0) -> str:
 def sticky_decision(
     experiment: Experiment, key: str, lasts: int, now: int | None = None, **question: Any
 ) -> NamedDecision:
-    """Return the decision of a key, or take a new one. Ask it of the worker, so that nothing comes between."""
+    """Return the decision of a key, or take a new one.
+
+    Ask it of the worker, so that nothing comes between.
+    """
     check_label("targetingKey", key)
     time = experiment.now() if now is None else now
     window = time // lasts

@@ -1,7 +1,8 @@
-"""Where a service keeps everything: the storage of each experiment, keys, and which experiments are paused.
+"""Storage of everything that a service keeps: experiments, keys, and which are paused.
 
-`FolderStore` has a file for each experiment, and `service.db` for the rest. Commands change `service.db` while a service
-runs, so it is looked at again, at most a hundred times a second: looking takes as long as answering.
+`FolderStore` has a file for each experiment, and `service.db` for the rest. Commands change
+`service.db` while a service runs, so it is looked at again, at most a hundred times a second:
+looking takes as long as answering.
 """
 
 import errno
@@ -81,7 +82,7 @@ def exists(settings: ServiceSettings) -> bool:
 
 
 def is_name(name: str) -> bool:
-    """Return True if an experiment may have a name, which becomes part of addresses and of a file's name."""
+    """Return True if an experiment may have a name: it becomes part of a file's name."""
     return NAME.fullmatch(name) is not None
 
 
@@ -127,7 +128,10 @@ class FolderStore:
         self._version, self._looked_at = -1, float("-inf")
 
     def lock(self) -> None:
-        """Keep other services from this folder. The system drops the lock however the process ends."""
+        """Keep other services from this folder.
+
+        The system drops the lock however the process ends.
+        """
         try:
             self._writer = WriterLock(self.folder / "service")
         except EnsampleError as error:

@@ -1,10 +1,12 @@
 """One thread for each experiment: it answers all questions that wait with one commit, and only then hands out the answers.
 
-While the disk is busy the event loop goes on, and what it takes in meanwhile is the next batch. All questions of one turn of
-the loop are handed over together: the thread is not woken for each, to take the interpreter from a loop that has more to read.
+While the disk is busy the event loop goes on, and what it takes in meanwhile is the next batch.
+All questions of one turn of the loop are handed over together: the thread is not woken for each,
+to take the interpreter from a loop that has more to read.
 
-To wake a thread and to be woken by it takes nearly as long as a decision and its commit. So a brief question beside which
-nobody asks another is answered by the loop itself, where such questions have been quick.
+To wake a thread and to be woken by it takes nearly as long as a decision and its commit. So a
+brief question beside which nobody asks another is answered by the loop itself, where such
+questions have been quick.
 """
 
 import asyncio
@@ -49,7 +51,10 @@ class Crowd:
 
 
 class Worker:
-    """The questions to one experiment; `observe` is told of each batch. `here`: whether the loop may answer by itself."""
+    """The questions to one experiment; `observe` is told of each batch.
+
+    `here`: whether the loop may answer by itself.
+    """
 
     def __init__(
         self,
@@ -81,7 +86,10 @@ class Worker:
         self._thread.start()
 
     async def ask(self, question: Callable[[], T], brief: str = "") -> T:
-        """The answer, once it is kept. `brief`: of which kind it is, where it is about one decision and usually quick."""
+        """The answer, once it is kept.
+
+        `brief`: of which kind it is, where it is about one decision and usually quick.
+        """
         if self._open >= self.most:
             raise unavailable("too many calls wait for this experiment")
         self._open += 1
@@ -175,7 +183,11 @@ class Worker:
         return found
 
     def _answer(self, batch: list[Waiting]) -> None:
-        """Answer a batch. What arrived during one that failed gets its error, so that no caller waits for another failure."""
+        """Answer a batch.
+
+        What arrived during one that failed gets its error, so that no caller waits for another
+        failure.
+        """
         answers, found = self._answered(
             [item.question for item in batch], batch[0].brief if len(batch) == 1 else ""
         )
@@ -193,7 +205,10 @@ class Worker:
             tell = None
 
     def _answered(self, questions: list[Callable[[], Any]], brief: str) -> tuple[list[Any], Batch]:
-        """With one commit; an error of the storage is everybody's answer, and nothing is kept. `brief`: of a lone one."""
+        """With one commit; an error of the storage is everybody's answer, and nothing is kept.
+
+        `brief`: of a lone one.
+        """
         start, kept = time.perf_counter(), 0
         failure: Exception | None = None
         try:
@@ -227,7 +242,10 @@ def by_loop(
 
 
 def deliver(pairs: list[tuple[Waiting, Any]], tell: Callable[[], None] | None = None) -> None:
-    """In the event loop; who has gone meanwhile gets nothing. `tell` is called once they have gone on with it."""
+    """In the event loop; who has gone meanwhile gets nothing.
+
+    `tell` is called once they have gone on with it.
+    """
     for item, answer in pairs:
         if item.future.done():
             continue

@@ -1,4 +1,4 @@
-"""Charts of an experiment's page, as data: static/dashboard.js draws them with uPlot, and the page has them as tables."""
+"""Charts of an experiment's page, as data for static/dashboard.js and as tables."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Values = Sequence[float | None]
 
 
 class ChartSeries(NamedTuple):
-    """Values over x. `draw`: how, one of line, dashed, dots, bars, low and high (the bounds of a line)."""
+    """Values over x. `draw`: line, dashed, dots, bars, low or high (the bounds of a line)."""
 
     label: str
     values: Values
@@ -66,7 +66,10 @@ class Chart:
 def lift_chart(
     path: Sequence[Checkpoint], provisional: Sequence[Provisional], width: float, label: str
 ) -> Chart:
-    """Return the lift and its bounds while decisions came in. `width` is that of the rewards' range."""
+    """Return the lift and its bounds while decisions came in.
+
+    `width` is that of the rewards' range.
+    """
     looks = [Checkpoint(look.rows, *(width * number for number in look[1:])) for look in path]
     further = [Provisional(look.rows, width * look.value) for look in provisional]
     rows = [look.rows for look in looks] + [look.rows for look in further]
@@ -96,7 +99,7 @@ def lift_chart(
 def time_chart(
     label: str, shown: Stretches, width: Width, series: Sequence[ChartSeries], **options: Any
 ) -> Chart:
-    """Return a chart over time, whose lines are interrupted where there is nothing for a long time."""
+    """Return a chart over time. Lines are interrupted where there is nothing for long."""
     x = [start + width.seconds / 2 for start, _ in shown]
     said = [moment(start, width) for start, _ in shown]
     columns = [list(each.values) for each in series]
@@ -116,7 +119,7 @@ def moment(start: int, width: Width) -> str:
 
 
 def reward_chart(stretches: Stretches, width: Width, label: str) -> Chart:
-    """Return the mean reward of each stretch of time, that of the holdout, and one with open decisions."""
+    """Return the mean reward over time, that of the holdout, and one with open decisions."""
     shown = [(start, each) for start, each in stretches if each.rewarded or each.open][-LAST:]
     means = [share(each.total, each.rewarded) for _, each in shown]
     held = [share(each.held_total, each.held_rewarded) for _, each in shown]
@@ -142,7 +145,10 @@ def share(total: float, count: int) -> float | None:
 def share_chart(
     stretches: Stretches, width: Width, bands: Sequence[tuple[str, frozenset[int], str]], label: str
 ) -> Chart:
-    """Return how often each action was chosen. A band is a name, the places of its actions and a colour."""
+    """Return how often each action was chosen.
+
+    A band is a name, the places of its actions and a colour.
+    """
     shown = [(start, each) for start, each in stretches if each.decisions][-LAST:]
     series = []
     for name, places, colour in bands:
@@ -154,7 +160,7 @@ def share_chart(
 
 
 def disagreement_chart(stretches: Stretches, width: Width, label: str) -> Chart | None:
-    """Return the mean disagreement of each stretch of time, or None if it is known of fewer than two."""
+    """Return the mean disagreement over time, or None if it is known of one stretch only."""
     shown = [(start, each) for start, each in stretches if each.known][-LAST:]
     if len(shown) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Summaries of experiments, each counted on from where it stopped: while nobody calls, and when somebody looks."""
+"""Summaries of experiments, counted while nobody calls and when somebody looks."""
 
 import threading
 import time
@@ -47,8 +47,8 @@ class Counter:
     def look(self, experiment: Experiment, budget: float, now: int | None) -> None:
         """Count for so many seconds at most, and hash the last snapshot again.
 
-        All events before `now` are committed: once they are counted, the waits that are over at `now` are over
-        here too.
+        All events before `now` are committed: once they are counted, the waits that are over at
+        `now` are over here too.
         """
         self._awaited = True
         with self.lock, closing(experiment.reader()) as reader:
@@ -144,7 +144,10 @@ class Present(NamedTuple):
 
 
 def present(experiment: Experiment, recent: Sequence[Posed]) -> Present:
-    """Ask the last questions again without storing anything. Ask it of the worker, so that nothing changes."""
+    """Ask the last questions again without storing anything.
+
+    Ask it of the worker, so that nothing changes.
+    """
     found = [weights for posed in recent if (weights := weights_now(experiment, posed)) is not None]
     votes: dict[str, float] = {}
     for weights in found:
@@ -165,7 +168,7 @@ def present(experiment: Experiment, recent: Sequence[Posed]) -> Present:
 
 
 def weights_now(experiment: Experiment, posed: Posed) -> dict[str, float] | None:
-    """Return the policy's own probabilities, or None if they are not known or what was on offer is gone."""
+    """Return the policy's own probabilities, or None if they cannot be known now."""
     try:
         known = experiment.propensities(posed.context, posed.actions)
     except StorageError:

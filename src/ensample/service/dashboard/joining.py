@@ -1,9 +1,10 @@
-"""Rewards joined with their decisions: how many came, how long that took, and decisions handed on once they are final.
+"""Rewards joined with their decisions, which are handed on once they are final.
 
-Where decisions wait for a while, those that are rewarded early are not like the others: clicks come before their absence. So
-decisions are handed on in the order in which they were taken, each once its wait is over. Until then it has a provisional
-reward: what came so far, or the default. Where decisions wait for ever they are handed on as their rewards come, and those
-without one are left out.
+Where decisions wait for a while, those that are rewarded early are not like the others: clicks
+come before their absence. So decisions are handed on in the order in which they were taken, each
+once its wait is over. Until then it has a provisional reward: what came so far, or the default.
+Where decisions wait for ever they are handed on as their rewards come, and those without one are
+left out.
 """
 
 import heapq
@@ -59,7 +60,7 @@ class Delays:
 
 
 class Joining:
-    """Decisions with their rewards: `settle` is given those that are final, `revise` provisional rewards of others."""
+    """Decisions with rewards: `settle` gets final ones, `revise` provisional rewards."""
 
     def __init__(
         self,
@@ -161,7 +162,7 @@ class Joining:
 
     @property
     def rate(self) -> float | None:
-        """The share of decisions that a reward came for, of those whose wait is over; of all where they wait for ever."""
+        """Return the share of decisions with a reward, among those whose wait is over."""
         if self.wait is None:
             return self.joined / self.shown if self.shown else None
         return self.settled_joined / self.settled if self.settled else None

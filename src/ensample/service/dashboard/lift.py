@@ -1,17 +1,19 @@
-"""The lift of a policy over a reference and the mean reward of an action, with bounds that hold at all times at once.
+"""Lift over a reference and mean rewards of actions, with bounds that hold at all times at once.
 
-The reference rho is the action of the holdout, or choosing at random where nothing is held out. With p the logged propensities,
-pi what is drawn from outside the holdout, d = (pi(A) - rho(A)) / p(A) and any c that was known before,
+The reference rho is the action of the holdout, or choosing at random where nothing is held out.
+With p the logged propensities, pi what is drawn from outside the holdout, d = (pi(A) - rho(A)) /
+p(A) and any c that was known before,
 
     phi = d (r - c)
 
-has mean V(pi) - V(rho) given the past, because the mean of d is 0. With rewards in [0, 1] phi is at least
--max(c max d, (1 - c) max -d), so that `evaluation.sequences.LowerBound` bounds the mean of V(pi) - V(rho) over the decisions so
-far. c is the mean of the rewards before.
+has mean V(pi) - V(rho) given the past, because the mean of d is 0. With rewards in [0, 1] phi is
+at least -max(c max d, (1 - c) max -d), so that `evaluation.sequences.LowerBound` bounds the mean
+of V(pi) - V(rho) over the decisions so far. c is the mean of the rewards before.
 
-The rewards r_1, r_2, ... of the decisions that chose an action have means mu_t given the past and their contexts, and lie in
-[0, 1]. `LowerBound` bounds the mean of mu_1 .. mu_t from below, and by 1 - r from above. Contexts are those in which the
-action was chosen, so that two actions may differ because their contexts do.
+The rewards r_1, r_2, ... of the decisions that chose an action have means mu_t given the past and
+their contexts, and lie in [0, 1]. `LowerBound` bounds the mean of mu_1 .. mu_t from below, and by
+1 - r from above. Contexts are those in which the action was chosen, so that two actions may
+differ because their contexts do.
 """
 
 from collections.abc import Iterable
@@ -146,7 +148,10 @@ class ActionMeans:
 
 
 class Lift:
-    """The lift. Decisions are added in the order in which they were taken, each once its reward is known."""
+    """The lift.
+
+    Decisions are added in the order in which they were taken, each once its reward is known.
+    """
 
     def __init__(self) -> None:
         self.lower, self.upper = LowerBound(), LowerBound()
@@ -188,7 +193,7 @@ class Lift:
             self._every = max(2 * self._every, self.path[-1].rows // CHECKPOINTS)
 
     def with_open(self, stretches: Iterable[Stretch]) -> list[Provisional]:
-        """Return how the lift would go on with the open decisions of some stretches, after each of them. It has no bounds.
+        """Return how the lift would go on with the open decisions of some stretches.
 
         The sum of d (r - c) is taken with the mean reward as c.
         """
@@ -204,7 +209,10 @@ class Lift:
         return found
 
     def now(self) -> Checkpoint:
-        """Return the lift after a flush. Over few decisions the mean may lie where no lift can be: it is clipped."""
+        """Return the lift after a flush.
+
+        Over few decisions the mean may lie where no lift can be: it is clipped.
+        """
         value = min(max(self.lower.mean, -1.0), 1.0)
         low, high = max(self.lower.at(ALARM / 2), -1.0), min(-self.upper.at(ALARM / 2), 1.0)
         return Checkpoint(self.lower.count, value, min(low, value), max(high, value))

@@ -1,4 +1,4 @@
-"""What the events of an experiment come to, for its page: a fold that goes on where it stopped, in memory that stays small."""
+"""Sums of an experiment's events for its page: a fold that goes on where it stopped."""
 
 from collections import deque
 from itertools import pairwise
@@ -148,7 +148,7 @@ class Summary:
         )
 
     def _disagreement(self, propensities: list[float], offer: UncheckedOffer) -> float:
-        """1 - sum w_k^2: the chance that two members want different actions; w is what is behind `Mixture.propensities`."""
+        """Return 1 - sum w_k^2, w without floor and holdout: the chance that two members differ."""
         count, share, floor = len(propensities), self._share(offer), self.settings.floor
         kept, least = (1.0 - share) * (1.0 - floor), (1.0 - share) * floor / count
         if kept <= 0.0:
@@ -246,5 +246,5 @@ class Summary:
 
     @property
     def effective(self) -> float:
-        """(sum w)^2 / sum w^2 for a target that chooses at random: of how many decisions of its own it would know as much."""
+        """Return (sum w)^2 / sum w^2, the effective sample of a target that chooses at random."""
         return self.weights**2 / self.squared_weights if self.squared_weights else 0.0

@@ -1,4 +1,4 @@
-"""What happened when, in stretches of time that become longer as an experiment does: seconds at first, days at last."""
+"""Sums over stretches of time, which become longer as an experiment does."""
 
 from typing import NamedTuple
 
@@ -28,8 +28,9 @@ MOST = 48  # stretches; of days there may be more
 class Stretch:
     """Sums of the decisions of a stretch of time, and of their rewards, whenever those came.
 
-    Those that begin with `open` are of decisions within their wait, by their provisional rewards. The last four are of those
-    with a part in the lift, their rewards r scaled to [0, 1]: how many, and the sums of r, d and d r.
+    Those that begin with `open` are of decisions within their wait, by their provisional rewards.
+    The last four are of those with a part in the lift, their rewards r scaled to [0, 1]: how
+    many, and the sums of r, d and d r.
     """
 
     SUMS = (

@@ -1,4 +1,4 @@
-"""What an experiment's page says, as words, rows and charts: the template only puts them in their places."""
+"""Words, rows and charts of an experiment's page, which the template puts in their places."""
 
 import math
 from datetime import UTC, datetime
@@ -207,7 +207,7 @@ def why_no_lift(summary: Summary) -> str:
     """Say why there is no lift, and what to do about it."""
     settings = summary.settings
     if settings.reward.rule == "sum":
-        return "Rewards are added up, so that nothing bounds them: there is no bound on the lift either."
+        return "Rewards are added up, so nothing bounds them: there is no bound on the lift either."
     if settings.baseline is None and settings.floor == 0.0:
         made = 'An experiment made with "baseline": ["an action", 0.1] has a lift.'
         return f"Nothing is held out and the floor is 0. {made}"
@@ -306,7 +306,7 @@ def seconds(found: float | None) -> str:
 
 
 def bands_of(summary: Summary) -> list[tuple[str, frozenset[int], str]]:
-    """Return name, places and colour of the actions that were chosen most, and of all others together."""
+    """Return name, places and colour of the most chosen actions, and of the others together."""
     names = list(summary.actions)
     order = sorted(range(len(names)), key=lambda place: (-summary.chosen[place], place))
     own = sorted(order[:BANDS]) if len(order) > BANDS + 1 else sorted(order)
@@ -317,7 +317,7 @@ def bands_of(summary: Summary) -> list[tuple[str, frozenset[int], str]]:
 
 
 def mean_rows(summary: Summary) -> list[Row]:
-    """Return the mean reward of each action with its interval, all on one scale, the most chosen first."""
+    """Return the mean reward of each action with its interval, the most chosen first."""
     low, width = summary.settings.reward.low, scale(summary)
     names = list(summary.actions)
     order = sorted(range(len(names)), key=lambda place: (-summary.chosen[place], place))

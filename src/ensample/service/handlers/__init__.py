@@ -1,1 +1,1 @@
-"""What each route does. A handler takes a `Call` and gives what its route says; errors say the rest."""
+"""Handlers: what each route does. A handler takes a `Call` and returns the answer."""

@@ -42,9 +42,8 @@ Question = Callable[[], Any]
     f"{ONE}/decide",
     "decide",
     takes=DecideCall | list[DecideCall],
-    example={"id": "q1", "context": {"age": 31, "device": "phone"}},
     gives=Each(Decision, alone=True),
-    others=(404, 409),
+    others=(409,),
 )
 async def decide(call: Call) -> Decision | list[Decision | Refused]:
     """Choose an action, or several for an array of questions. An id makes it safe to ask again."""
@@ -99,7 +98,7 @@ def question_of(service: Service, found: Hosted, body: DecideCall) -> Question:
 
 
 def checked_question(service: Service, found: Hosted, body: DecideCall) -> NamedDecision:
-    """Ask a question whose checks are part of it: a wrong item of a batch does not spoil the others."""
+    """Check and ask a question: a wrong item of a batch does not spoil the others."""
     decision: NamedDecision = question_of(service, found, body)()
     return decision
 
@@ -123,9 +122,7 @@ def error_answer(error: Exception) -> Refused:
     f"{ONE}/decisions/{{id:path}}/reward",
     "decide",
     takes=VALUED_REWARD,
-    example={"value": 1},
     gives=OutcomeAnswer,
-    others=(404,),
 )
 async def reward(call: Call) -> OutcomeAnswer:
     """The reward of a decision, and what became of it."""
@@ -145,7 +142,10 @@ def reward_question(experiment: Experiment, id: str, body: RewardCall) -> Any:
 
 
 def value_of(body: RewardCall) -> float | bool:
-    """Return the reward by either of its names. A body without one is more likely a mistake than a 1."""
+    """Return the reward by either of its names.
+
+    A body without one is more likely a mistake than a 1.
+    """
     named = (body.value, body.reward)
     given = {value for value in named if not isinstance(value, UnsetType | None)}
     if len(given) != 1:
@@ -154,15 +154,7 @@ def value_of(body: RewardCall) -> float | bool:
     return given.pop()
 
 
-@route(
-    "POST",
-    f"{ONE}/rewards",
-    "decide",
-    takes=list[VALUED_ITEM],
-    example=[{"id": "q1", "value": 1}],
-    gives=Each(OutcomeAnswer),
-    others=(404,),
-)
+@route("POST", f"{ONE}/rewards", "decide", takes=list[VALUED_ITEM], gives=Each(OutcomeAnswer))
 async def reward_all(call: Call) -> list[OutcomeAnswer | Refused]:
     """Many rewards with one commit."""
     items: list[RewardItem] = call.body
@@ -198,15 +190,7 @@ async def activate_one(call: Call, found: Hosted, id: str) -> OutcomeAnswer:
     return OutcomeAnswer(id, outcome)
 
 
-@route(
-    "POST",
-    f"{ONE}/activations",
-    "decide",
-    takes=list[Activation],
-    example=[{"id": "q1"}],
-    gives=Each(OutcomeAnswer),
-    others=(404,),
-)
+@route("POST", f"{ONE}/activations", "decide", takes=list[Activation], gives=Each(OutcomeAnswer))
 async def activate_all(call: Call) -> list[OutcomeAnswer | Refused]:
     """Many activations with one commit."""
     items: list[Activation] = call.body
@@ -220,7 +204,6 @@ async def activate_all(call: Call) -> list[OutcomeAnswer | Refused]:
     "/v1/events",
     "decide",
     takes=EventCall,
-    example={"experiment": "shop", "targetingKey": "ann", "value": 1},
     gives=EventOutcome,
     others=(404,),
     checks_key=True,

@@ -65,7 +65,7 @@ def may_see(key: Key | None, name: str) -> bool:
 
 
 async def time_of(found: Hosted) -> int | None:
-    """Return the experiment's time, before which all events are committed. None if its storage fails."""
+    """Return the time before which all events are committed, None if the storage fails."""
     with suppress(StorageError, HTTPError):
         return await found.worker.ask(found.experiment.now)
     return None
@@ -92,15 +92,7 @@ async def view(call: Call, found: Hosted, hashed: bool = False) -> ExperimentVie
     return await found.worker.ask(answer)
 
 
-@route(
-    "PUT",
-    ONE,
-    "admin",
-    takes=ExperimentCall,
-    example={"actions": ["a", "b"], "reward": {"low": 0, "high": 1}},
-    gives=ExperimentView,
-    others=(201, 409),
-)
+@route("PUT", ONE, "admin", takes=ExperimentCall, gives=ExperimentView, others=(201, 409))
 async def put_experiment(call: Call) -> Response:
     """Make an experiment; the same call again changes nothing, another is refused."""
     service, name = call.service, call.path["experiment"]
@@ -113,7 +105,7 @@ async def put_experiment(call: Call) -> Response:
     return json_response(await view(call, found), 201 if new else 200)
 
 
-@route("GET", ONE, "read", gives=ExperimentView, others=(404,), query=HASH)
+@route("GET", ONE, "read", gives=ExperimentView, query=HASH)
 async def experiment(call: Call) -> ExperimentView:
     """An experiment as it is now."""
     return await view(call, hosted(call), call.query("hash", HASH.allowed) == "yes")
@@ -126,15 +118,7 @@ async def experiments(call: Call) -> Listed:
     return Listed([name for name in names if may_see(call.key, name)])
 
 
-@route(
-    "POST",
-    f"{ONE}/actions",
-    "admin",
-    takes=ActionsChange,
-    example={"add": ["c"], "remove": ["a"]},
-    gives=ExperimentView,
-    others=(404,),
-)
+@route("POST", f"{ONE}/actions", "admin", takes=ActionsChange, gives=ExperimentView)
 async def change_actions(call: Call) -> ExperimentView:
     """Actions come and go."""
     found, settings, body = hosted(call), call.service.settings, call.body
@@ -145,7 +129,7 @@ async def change_actions(call: Call) -> ExperimentView:
 
 
 def change(found: Hosted, body: ActionsChange, most: int) -> None:
-    """Add and remove actions. Those that are there, or gone, already are passed over: the call can be repeated."""
+    """Add and remove actions, but for those that are there or gone already."""
     experiment = found.experiment
     known = set(experiment.actions)
     added = dict(body.add) if isinstance(body.add, dict) else dict.fromkeys(body.add or ())
@@ -163,15 +147,7 @@ def change(found: Hosted, body: ActionsChange, most: int) -> None:
         experiment.change(new or None, old or None)
 
 
-@route(
-    "POST",
-    f"{ONE}/pause",
-    "admin",
-    takes=PauseCall,
-    example={"paused": False},
-    gives=ExperimentView,
-    others=(404,),
-)
+@route("POST", f"{ONE}/pause", "admin", takes=PauseCall, gives=ExperimentView)
 async def pause(call: Call) -> ExperimentView:
     """Decide nothing for a while, or again; rewards are taken all the time."""
     service, found, paused = call.service, hosted(call), call.body.paused

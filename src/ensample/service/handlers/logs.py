@@ -42,7 +42,7 @@ FORMATS = {
 FORMAT = Query("format", tuple(FORMATS), "jsonl, parquet or dsjson")
 
 
-@route("GET", f"{ONE}/log", "read", gives="application/x-ndjson", others=(404,), query=FORMAT)
+@route("GET", f"{ONE}/log", "read", gives="application/x-ndjson", query=FORMAT)
 async def export(call: Call) -> Response:
     """The log, as a stream."""
     found, format = hosted(call), call.query("format", FORMAT.allowed)
@@ -86,7 +86,10 @@ def jsonl_line(row: Row) -> str:
 
 
 def parquet(frames: "Iterator[polars.DataFrame]") -> Iterator[bytes]:
-    """Yield a Parquet file. Its last bytes say where its parts are, so it is written to the disk first."""
+    """Yield a Parquet file.
+
+    Its last bytes say where its parts are, so it is written to the disk first.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "log.parquet")
         write_pieces(frames, path)
@@ -101,7 +104,6 @@ def parquet(frames: "Iterator[polars.DataFrame]") -> Iterator[bytes]:
     "admin",
     takes="application/octet-stream",
     gives=Imported,
-    others=(404,),
     query=FORMAT,
     raw=True,
 )
@@ -137,15 +139,7 @@ def without_path(error: EnsampleError) -> EnsampleError:
     return error
 
 
-@route(
-    "POST",
-    f"{ONE}/evaluate",
-    "read",
-    takes=EvaluateCall,
-    example={"policies": ["uniform", "action:b"]},
-    gives=Evaluated,
-    others=(404,),
-)
+@route("POST", f"{ONE}/evaluate", "read", takes=EvaluateCall, gives=Evaluated)
 async def evaluate(call: Call) -> Evaluated:
     """What other policies would have earned on the log."""
     service, body = call.service, call.body

@@ -86,7 +86,7 @@ def lift_of(experiment: Any) -> str:
     return f"{signed(width * path[-1].low)} to {signed(width * path[-1].high)}" if path else ""
 
 
-@route("GET", "/experiments/{experiment}", "read", gives="text/html", others=(404,), page=True)
+@route("GET", "/experiments/{experiment}", "read", gives="text/html", page=True)
 async def experiment_page(call: Call) -> Response:
     """An experiment, for people: lift, rewards, shares, votes, calibration."""
     found, service = hosted(call), call.service

@@ -1,6 +1,7 @@
-"""OpenFeature's remote evaluation protocol (OFREP): a flag is an experiment, its variants are the actions.
+"""OpenFeature's remote evaluation protocol: a flag is an experiment, variants are actions.
 
-The shapes are those of https://openfeature.dev/docs/reference/other-technologies/ofrep/openapi/ (0.3.0).
+The shapes are those of OFREP 0.3.0:
+https://openfeature.dev/docs/reference/other-technologies/ofrep/openapi/
 """
 
 import hashlib
@@ -77,7 +78,6 @@ ERRORS = ErrorFormat(EvaluationFailure, error_body, {409: 400, 422: 400})
     "/ofrep/v1/evaluate/flags/{key:path}",
     "decide",
     takes=EvaluationCall,
-    example={"context": {"targetingKey": "ann", "age": 31}},
     gives=FlagEvaluated,
     others=(404,),
     name="key",
@@ -96,7 +96,6 @@ async def evaluate_flag(call: Call) -> FlagEvaluated:
     "/ofrep/v1/evaluate/flags",
     "decide",
     takes=EvaluationCall,
-    example={"context": {"targetingKey": "ann"}},
     gives=BulkEvaluated,
     others=(304,),
     checks_key=True,
@@ -105,7 +104,8 @@ async def evaluate_flag(call: Call) -> FlagEvaluated:
 async def evaluate_flags(call: Call) -> Response:
     """OpenFeature's bulk evaluation, which nothing is decided by: no flags.
 
-    Clients that fetch all flags ahead would have a decision of every experiment that nobody is shown.
+    Clients that fetch all flags ahead would have a decision of every experiment that nobody is
+    shown.
     """
     tags = call.headers.get("if-none-match", "").split(",")
     if {"*", ETAG} & {tag.strip().removeprefix("W/") for tag in tags}:
@@ -114,7 +114,10 @@ async def evaluate_flags(call: Call) -> Response:
 
 
 def question_of(body: EvaluationCall) -> DecideCall:
-    """Return the question of a decision that lasts. Without a targeting key nobody could reward it."""
+    """Return the question of a decision that lasts.
+
+    Without a targeting key nobody could reward it.
+    """
     context = dict(body.context or {})
     key = context.pop("targetingKey", None)
     if key is None or key == "":

@@ -1,6 +1,7 @@
 """Azure's Personalizer v1.0, retired on 1 October 2026, answered by the experiment of the key.
 
-The shapes are those of https://learn.microsoft.com/en-us/rest/api/personalizer/ and of the released clients.
+The shapes are those of https://learn.microsoft.com/en-us/rest/api/personalizer/ and of the
+released clients.
 """
 
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from ensample.service.schemas import Context, DecideCall, RewardCall
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
 Objects = list[dict[str, Any]]
 OWN = {"features": Hashing(128), "reward": Reward(-1, 1, wait="10 min", default=0)}
-"""The experiment of a key that is bound to none. Actions come with each call, so nothing may grow with them."""
+"""The experiment of a key that is bound to none. Nothing in it may grow with the actions."""
 
 
 class RankableAction(Struct):
@@ -91,11 +92,6 @@ ERRORS = ErrorFormat(ErrorResponse, error_body, {422: 400})
     "/personalizer/v1.0/rank",
     "decide",
     takes=RankCall,
-    example={
-        "eventId": "q1",
-        "actions": [{"id": "a", "features": [{"price": 3}]}],
-        "contextFeatures": [{"age": 31}],
-    },
     gives=Ranked,
     status=201,
     others=(404, 409),
@@ -103,7 +99,10 @@ ERRORS = ErrorFormat(ErrorResponse, error_body, {422: 400})
     errors=ERRORS,
 )
 async def rank(call: Call) -> Ranked:
-    """As Azure's Personalizer: choose an action. The key says of which experiment; one that is bound to none has its own."""
+    """As Azure's Personalizer: choose an action. The key says of which experiment.
+
+    A key that is bound to none has an experiment of its own.
+    """
     service, body = call.service, call.body
     check_names("actions", [action.id for action in body.actions], service.settings)
     question = question_of(body)
@@ -122,14 +121,16 @@ async def rank(call: Call) -> Ranked:
     "/personalizer/v1.0/events/{id:path}/reward",
     "decide",
     takes=RewardValue,
-    example={"value": 1},
     status=204,
     others=(404,),
     checks_key=True,
     errors=ERRORS,
 )
 async def reward_event(call: Call) -> Response:
-    """As Azure's Personalizer: the reward of an event. The header Ensample-Outcome says what became of it."""
+    """As Azure's Personalizer: the reward of an event.
+
+    The header Ensample-Outcome says what became of it.
+    """
     name, own = experiment_of(call)
     if own and name not in call.service.catalog:
         return outcome_response("unknown")
@@ -162,7 +163,7 @@ def outcome_response(outcome: str) -> Response:
 
 
 def experiment_of(call: Call) -> tuple[str, bool]:
-    """Return the name of the key's experiment, and whether it is the key's own, made when it is first needed."""
+    """Return the name of the key's experiment, and whether it is made when it is needed."""
     key = call.key
     if key is not None and key.experiment is not None:
         name, own = key.experiment, False
@@ -192,7 +193,7 @@ def question_of(body: RankCall) -> DecideCall:
 
 
 def ranked(body: RankCall, decision: NamedDecision) -> Ranked:
-    """Return the chosen action first, then the others by probability. Excluded ones keep their places, with 0."""
+    """Return the chosen action, then the others by probability. Excluded ones keep their places."""
     known, excluded = decision.propensities or {}, set(body.excluded_actions or ())
     free = [action.id for action in body.actions if action.id not in excluded]
     order = iter(sorted(free, key=lambda name: (name != decision.action, -known.get(name, 0.0))))
@@ -202,11 +203,10 @@ def ranked(body: RankCall, decision: NamedDecision) -> Ranked:
 
 
 def merged(argument: str, objects: Objects) -> dict[str, Any]:
-    """Merge objects into one. Objects of the same name are merged, texts of the same name become a list.
+    """Merge objects into one: objects of one name are merged, texts of one name become a list.
 
-    >>> features = [{"device": {"mobile": True}, "likes": "tea"}, {"device": {"os": "x"}, "likes": "art"}]
-    >>> merged("contextFeatures", features)
-    {'device': {'mobile': True, 'os': 'x'}, 'likes': ['tea', 'art']}
+    >>> merged("contextFeatures", [{"a": {"b": 1}, "likes": "tea"}, {"a": {"c": 2}, "likes": "art"}])
+    {'a': {'b': 1, 'c': 2}, 'likes': ['tea', 'art']}
     """
     found: dict[str, list[Any]] = {}
     for item in objects:
