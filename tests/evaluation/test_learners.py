@@ -9,6 +9,7 @@ from ensample.evaluation.learners import RecipeTarget
 from ensample.evaluation.log import LoggedData
 from ensample.evaluation.options import EvaluationOptions
 from ensample.evaluation.weighing import pieces
+from ensample.experiments.engine import ExperimentEngine
 from ensample.experiments.events import Learned
 from ensample.experiments.storage.memory import MemoryStorage
 from evaluation.logs import World
@@ -23,7 +24,7 @@ def log():
 
 def teach(experiment, row):
     event = Learned(0, [[row["context"], row["action"], None, row["reward"]]])
-    experiment._do(lambda: experiment._take(event))
+    experiment.engine.ask(lambda: experiment.engine.take(event))
 
 
 def all_shares(target, log):
@@ -37,7 +38,7 @@ def test_a_recipe_gives_what_an_experiment_that_learned_the_same_rows_gives(log)
     target = RecipeTarget(RECIPE)
     shares, twin = (
         all_shares(target, log.head(60)),
-        es.Experiment._of(target.state.settings, MemoryStorage(), None, None),
+        es.Experiment("twin", _engine=ExperimentEngine(target.state.settings, MemoryStorage())),
     )
     for place, row in enumerate(log.head(60).iter_rows(named=True)):
         asked = twin.decide(row["context"], row["offer"], dry_run=True).propensities

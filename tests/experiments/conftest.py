@@ -13,7 +13,7 @@ def news(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[News]:
     monkeypatch.setattr(
-        "ensample.experiments.experiment.SNAPSHOT_EVERY", 7
+        "ensample.experiments.snapshot_scheduler.SNAPSHOT_EVERY", 7
     )  # so that each test meets some
     place = Place(
         request.param,

@@ -70,7 +70,7 @@ def main(folder: Path) -> None:
             clock=clock,
             ids=ids,
         ) as experiment:
-            experiment.snapshot_every = 50
+            experiment.engine.snapshots.every = 50
             played(experiment)
             log = experiment.log()
             columns = ["id", "action", "propensities", "member", "drawn", "reward", "outcome"]

@@ -53,7 +53,7 @@ class Place:
         """All that was made is what its events come to, and is found again as it was left."""
         for place, experiment in enumerate(self.made):
             experiment.verify()
-            hash, log, clock = experiment.hash, experiment.log(), experiment._clock
+            hash, log, clock = experiment.hash, experiment.log(), experiment.engine.clock
             experiment.close()
             if self.kind == "disk":
                 recipe = experiment.settings.recipe

@@ -14,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import ensample as es
 from conformance.policies import RECIPES
+from ensample.experiments.engine import ExperimentEngine
 from ensample.experiments.events import Decided, Rewarded
 from ensample.experiments.snapshots import captured, replayed, snapshot_of
 from ensample.experiments.storage.sqlite import SQLiteStorage
@@ -83,7 +84,9 @@ def attempt(experiment: es.Experiment, call: Callable[[], Any]) -> Any:
         found = call()
     except es.InvalidArgument:
         assert experiment.columns == columns and experiment.hash == before
-    assert all(np.isfinite(values).all() for values in experiment._state.learner.arrays().values())
+    assert all(
+        np.isfinite(values).all() for values in experiment.engine.state.learner.arrays().values()
+    )
     return found
 
 
@@ -193,13 +196,15 @@ UNLEARNABLE = {"a": {"u": 3e98, "v": -5e98, "w": 9e98}}
 def test_a_reward_that_would_overflow_is_refused_and_its_decision_stays_open() -> None:
     experiment, _ = overflowing(reward=es.Reward(-1e150, 1e150))
     decision = experiment.decide(actions=UNLEARNABLE)
-    hash, events, state = experiment.hash, experiment.events, experiment._state
+    hash, events, state = experiment.hash, experiment.events, experiment.engine.state
     with pytest.raises(
         es.InvalidArgument,
         match=r"reward = 1e\+150: expected one with which all that is learned stays finite",
     ):
         experiment.reward(decision, 1e150)
-    assert experiment.hash == hash and experiment.events == events and experiment._state is state
+    assert (
+        experiment.hash == hash and experiment.events == events and experiment.engine.state is state
+    )
     assert (
         experiment.reward(experiment.decide(actions={"a": None}), 1) == "applied"
         and experiment.is_finite
@@ -263,7 +268,7 @@ def old_log(path: Path) -> tuple[list[Any], str]:
         offer = {"a": {"price": 1.0 + number}, "b": {"price": 2.0}}
         decision = experiment.decide({"x": float(number)}, actions=offer)
         experiment.reward(decision, number % 2)
-    events = list(experiment._storage.read())
+    events = list(experiment.engine.storage.read())
     large = [n for n, event in enumerate(events) if isinstance(event, Decided)][3]
     offer = {"a": {"price": 1e80}, "b": {"price": 2e80}}
     events[large] = events[large]._replace(context={"x": 1e80}, features=offer)
@@ -273,7 +278,7 @@ def old_log(path: Path) -> tuple[list[Any], str]:
     with storage.batch():
         for event in events:
             storage.append(event)
-        moment = captured(experiment._state)
+        moment = captured(experiment.engine.state)
         for values in moment.arrays.values():
             values[:] = np.nan
         storage.keep(snapshot_of(moment))
@@ -298,12 +303,12 @@ def test_a_log_that_led_to_nan_opens_and_names_the_event(tmp_path: Path) -> None
         1.0,
     ]  # the log has it still
     experiment.reward(experiment.decide({"x": 1.0}, actions={"a": {"price": 1.0}}), 1)
-    experiment.snapshot_every = 1
+    experiment.engine.snapshots.every = 1
     experiment.decide({"x": 1.0}, actions={"a": {"price": 1.0}})  # keeps a snapshot that is finite
     with np.errstate(all="ignore"), pytest.warns(es.LeftOutWarning, match=id):
         experiment.verify()
     with np.errstate(all="ignore"), pytest.warns(es.LeftOutWarning, match=id):
-        assert replayed_events(experiment._storage, verify=True).compared == 1
+        assert replayed_events(experiment.engine.storage, verify=True).compared == 1
     hash = experiment.hash
     experiment.close()
     with warnings.catch_warnings():
@@ -322,10 +327,9 @@ def test_a_finite_snapshot_that_does_not_fit_is_damage_after_a_left_out_event_to
     storage = SQLiteStorage(tmp_path / "shop.db", synchronous="OFF")
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        experiment = es.Experiment._of(
-            es.Experiment("shop", seed=0, reward=es.Reward(0, 10)).settings, storage, None, None
-        )
-        other = captured(experiment._state)
+        settings = es.Experiment("shop", seed=0, reward=es.Reward(0, 10)).settings
+        experiment = es.Experiment("shop", _engine=ExperimentEngine(settings, storage))
+        other = captured(experiment.engine.state)
         other.arrays["ridge"][0, 0] += 1.0
         with storage.batch():
             storage.keep(snapshot_of(other))

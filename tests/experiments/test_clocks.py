@@ -30,7 +30,7 @@ def ahead(seconds: float) -> Iterator[None]:
 
 
 def event_times(experiment: es.Experiment) -> list[int]:
-    return [event.time for event in experiment._events()]
+    return [event.time for event in experiment.engine.events()]
 
 
 def test_server_whose_clock_is_ahead_makes_no_reward_late(pool: PostgresPool) -> None:
@@ -71,10 +71,10 @@ def test_clock_that_is_set_back_stands_still_after_reopening_too(tmp_path: Path)
     """Also right after a snapshot, which does not hold the time."""
     path, clock = tmp_path / "news.db", Ticking(1_000.0)
     with es.open_experiment(path, actions=["a", "b"], recipe=SMALL, clock=clock) as experiment:
-        experiment.snapshot_every = 3
+        experiment.engine.snapshots.every = 3
         for number in range(2):
             experiment.decide(id=str(number))
-        assert [item.seq for item in experiment._storage.snapshots()] == [3]
+        assert [item.seq for item in experiment.engine.storage.snapshots()] == [3]
         before = experiment.hash
     clock.move(-500.0)
     with es.open_experiment(path, clock=clock, verify=True) as experiment:

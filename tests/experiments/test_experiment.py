@@ -130,7 +130,7 @@ def test_rewards_may_be_added_up(news: News) -> None:
         "applied",
         "default",
     ]
-    assert experiment._state.learner.policy.model.count == 2
+    assert experiment.engine.state.learner.policy.model.count == 2
 
 
 def test_a_decision_may_wait_to_be_shown(news: News) -> None:
@@ -221,7 +221,7 @@ def test_what_is_logged_is_what_was_drawn_from(
 ) -> None:
     """Each action's frequency is a martingale around its propensities; with another floor than the logged one it is not."""
     monkeypatch.setattr(
-        "ensample.experiments.experiment.SNAPSHOT_EVERY", 300
+        "ensample.experiments.snapshot_scheduler.SNAPSHOT_EVERY", 300
     )  # five of more and more open decisions
     experiment = news(recipe=recipe, floor=0.3, baseline=baseline)
     rng = np.random.default_rng(1)
@@ -357,12 +357,12 @@ def arrays(state: State) -> dict[str, list[Any]]:
 
 def test_state_is_a_fold_of_events_that_went_through_json(news: News) -> None:
     experiment = played(news)
-    events = [from_json(to_json(event)) for event in experiment._storage.read()]
-    assert events == list(experiment._storage.read())
+    events = [from_json(to_json(event)) for event in experiment.engine.storage.read()]
+    assert events == list(experiment.engine.storage.read())
     state = State(Settings.rebuilt(events[0].settings))
     for event in events:
         state.apply(event)
-    live = experiment._state
+    live = experiment.engine.state
     assert (
         arrays(state) == arrays(live)
         and state.counts == live.counts
@@ -406,14 +406,14 @@ def test_what_is_cut_short_happened_whole_or_not_at_all(
                 experiment.decide({"age": 3}, id="v")
             else:
                 experiment.reward(waiting[0], 1)
-    assert experiment._storage.count == twin._storage.count == 4
+    assert experiment.engine.storage.count == twin.engine.storage.count == 4
     for each, decision in zip((experiment, twin), waiting, strict=True):
         assert each.reward(decision, 1) == "applied"
     assert (
         experiment.decide({"age": 4}, id="z").propensities
         == twin.decide({"age": 4}, id="z").propensities
     )
-    assert arrays(experiment._state) == arrays(twin._state)
+    assert arrays(experiment.engine.state) == arrays(twin.engine.state)
 
 
 def test_what_is_cut_short_before_its_event_never_happened(
@@ -422,14 +422,16 @@ def test_what_is_cut_short_before_its_event_never_happened(
     experiment, twin = news(), news()
     with monkeypatch.context() as patch:
         patch.setattr(
-            experiment._storage, "append", lambda event: (_ for _ in ()).throw(KeyboardInterrupt())
+            experiment.engine.storage,
+            "append",
+            lambda event: (_ for _ in ()).throw(KeyboardInterrupt()),
         )
         with pytest.raises(KeyboardInterrupt):
             experiment.decide({f"new{i}": i for i in range(30)})
     assert experiment.decide({"age": 1}).propensities == twin.decide({"age": 1}).propensities
     assert (
         experiment.columns == twin.columns
-        and experiment._state.learner.dim == twin._state.learner.dim
+        and experiment.engine.state.learner.dim == twin.engine.state.learner.dim
     )
 
 

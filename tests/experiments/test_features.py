@@ -243,12 +243,12 @@ def test_x_grows_with_what_is_seen_and_says_when_it_is_full() -> None:
     ) as caught:
         for number in range(12):
             experiment.reward(experiment.decide({"city": f"c{number}"}), number % 2)
-            sizes.append(experiment._state.learner.dim)
+            sizes.append(experiment.engine.state.learner.dim)
     assert "cap" not in str(caught[0].message), (
         "a model of more columns takes a minute for a reward"
     )
     assert sizes[0] == 16 and sizes[-1] == 24 and len(caught) == 1 and experiment.version == 12
-    assert experiment._state.learner.policy.model.gram.shape == (24, 24)
+    assert experiment.engine.state.learner.policy.model.gram.shape == (24, 24)
 
 
 def test_a_grown_model_is_that_of_one_that_began_so() -> None:
@@ -259,7 +259,7 @@ def test_a_grown_model_is_that_of_one_that_began_so() -> None:
         experiment.reward(
             experiment.decide({"city": f"c{number % 9}", "age": rng.normal()}), rng.random()
         )
-    state = experiment._state
+    state = experiment.engine.state
     fresh = es.EnsembleSampling(size=8).start(es.ChangingArms(state.learner.dim))
     for seen in state.past:
         x = np.zeros(state.learner.dim)
@@ -274,19 +274,19 @@ def test_after_many_rewards_x_keeps_its_length(monkeypatch: pytest.MonkeyPatch) 
     for number in range(60):
         experiment.reward(experiment.decide({"age": number}), 1)
         if number == 30:
-            settled = experiment._state.learner.dim
+            settled = experiment.engine.state.learner.dim
             experiment.add("c")
     assert (
-        settled == experiment._state.learner.dim == 16
+        settled == experiment.engine.state.learner.dim == 16
         and "[c]" in experiment.columns
-        and not experiment._state.past
+        and not experiment.engine.state.past
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", es.FeatureCapWarning)
         warnings.simplefilter("ignore", es.IdentifierWarning)
         for number in range(30):
             experiment.reward(experiment.decide({"city": str(number)}), 1)
-    assert experiment._state.learner.dim == 16 and len(experiment.columns) <= 8
+    assert experiment.engine.state.learner.dim == 16 and len(experiment.columns) <= 8
 
 
 @pytest.mark.parametrize(

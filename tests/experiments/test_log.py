@@ -95,7 +95,7 @@ def test_pieces_of_the_log_are_the_log(
 ) -> None:
     """Read in pieces, with what became of decisions in few bytes, against rows that are filled in as rewards come."""
     monkeypatch.setattr("ensample.experiments.log.builder.PIECE", 7)
-    monkeypatch.setattr("ensample.experiments.experiment.READ", 5)
+    monkeypatch.setattr("ensample.experiments.engine.READ_AT_ONCE", 5)
     clock = Ticking()
     experiment = news(clock, reward=es.Reward(0, 9, wait=60, default=1, rule=rule))
     rng = np.random.default_rng(0)
@@ -118,7 +118,9 @@ def test_pieces_of_the_log_are_the_log(
             experiment.add(f"n{len(decisions)}", {"price": 3})
     log = experiment.log()
     assert log.equals(
-        frame_of(naive_rows(experiment.settings, experiment._storage.read(), experiment.now()))
+        frame_of(
+            naive_rows(experiment.settings, experiment.engine.storage.read(), experiment.now())
+        )
     )
     assert set(log["outcome"]) == {"waiting", "applied", "default", "expired"}
     assert 3 < log["late_rewards"].list.len().sum() < log["late"].sum(), "some were sent again"
@@ -139,12 +141,12 @@ def test_a_log_is_written_while_others_decide(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It ends where it was asked for."""
-    monkeypatch.setattr("ensample.experiments.experiment.READ", 3)
+    monkeypatch.setattr("ensample.experiments.engine.READ_AT_ONCE", 3)
     experiment = es.Experiment("news", actions=NAMES, recipe=SMALL)
     for _ in range(10):
         experiment.decide()
     rows = []
-    for row in log_rows(experiment.settings, lambda: experiment._events(11)):
+    for row in log_rows(experiment.settings, lambda: experiment.engine.events(11)):
         rows.append(row["id"])
         experiment.decide()
     assert len(rows) == 10 and experiment.log().height == 20

@@ -74,8 +74,8 @@ class Machine(RuleBasedStateMachine):
         return begun(storage, {"name": "machine"}, self.given, self.clock, self.ids)
 
     def teardown(self) -> None:
-        assert self.experiment._storage.count < SNAPSHOTS or list(
-            self.experiment._storage.snapshots()
+        assert self.experiment.engine.storage.count < SNAPSHOTS or list(
+            self.experiment.engine.storage.snapshots()
         )
         self.experiment.verify()
         self.experiment.close()
@@ -244,7 +244,7 @@ def test_an_experiment_is_what_a_dict_says(
     machine: type[Machine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It counts what was met: a machine that rewards nobody agrees with anything."""
-    monkeypatch.setattr("ensample.experiments.experiment.SNAPSHOT_EVERY", SNAPSHOTS)
+    monkeypatch.setattr("ensample.experiments.snapshot_scheduler.SNAPSHOT_EVERY", SNAPSHOTS)
     machine.met = Counter()
     run_state_machine_as_test(machine, settings=often(RUNS, STEPS))
     print(f"\n{machine.__name__}: {dict(machine.met)}")
@@ -265,7 +265,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_the_dict_tells_a_mistake(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative controls."""
-    monkeypatch.setattr("ensample.experiments.experiment.SNAPSHOT_EVERY", SNAPSHOTS)
+    monkeypatch.setattr("ensample.experiments.snapshot_scheduler.SNAPSHOT_EVERY", SNAPSHOTS)
     monkeypatch.setattr(*BROKEN[name])
     with pytest.raises(AssertionError):
         run_state_machine_as_test(Machine, settings=often(60, 40, phases=[Phase.generate]))

@@ -149,7 +149,7 @@ def test_a_decision_of_an_interrupted_batch_has_no_history() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        experiment._do(fails)
+        experiment.engine.ask(fails)
     assert experiment.reward("lost", 1) == "unknown" and experiment.log().is_empty()
     kept = experiment.decide(id="lost")
     assert experiment.log()["id"].to_list() == [kept.id] and experiment.reward(kept, 1) == "applied"

@@ -42,7 +42,7 @@ def test_a_reward_that_the_model_refuses_changes_nothing(where, tmp_path, monkey
         else es.open_experiment(tmp_path / "news.db", **given)
     )
     first, second = experiment.decide(id="1"), experiment.decide(id="2")
-    model = experiment._state.learner.policy.model
+    model = experiment.engine.state.learner.policy.model
 
     def refuse(*_):
         raise es.InvalidArgument("reward", 1.0, "another one")
@@ -60,21 +60,21 @@ def test_decisions_of_the_batch_in_which_it_is_closed_are_kept(tmp_path, monkeyp
     """A decision, and closing, in one batch: the decision was answered, so it is there when one opens it again."""
     path = tmp_path / "news.db"
     experiment = es.open_experiment(path, actions=["a", "b"], recipe=es.EnsembleSampling(5))
-    group, started, go = experiment._group, threading.Event(), threading.Event()
+    queue, started, go = experiment.engine.queue, threading.Event(), threading.Event()
     answers = []
 
     def slow():
         started.set()
         go.wait(60)
 
-    threads = [threading.Thread(target=lambda: group.do(slow))]
+    threads = [threading.Thread(target=lambda: queue.ask(slow))]
     threads[0].start()
     started.wait(60)
     threads.append(threading.Thread(target=lambda: answers.append(experiment.decide(id="kept"))))
     threads.append(threading.Thread(target=experiment.close))
     for thread in threads[1:]:
         thread.start()
-        while len(group._queue) < threads.index(thread):
+        while len(queue._waiting) < threads.index(thread):
             pass
     go.set()
     for thread in threads:

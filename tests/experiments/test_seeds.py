@@ -43,7 +43,7 @@ def test_a_seed_that_is_not_given_is_drawn_and_recorded(news: News) -> None:
     for experiment in experiments:
         assert 0 <= experiment.seed < 2**53
         assert (
-            next(experiment._events()).settings["seed"]
+            next(experiment.engine.events()).settings["seed"]
             == experiment.seed
             == experiment.settings.described()["seed"]
         )
@@ -95,7 +95,7 @@ class Contested(MemoryStorage):
     def batch(self) -> Iterator[None]:
         with super().batch():
             if self.count == 0:
-                self.append(next(self.other._events()))
+                self.append(next(self.other.engine.events()))
             yield
 
 

@@ -20,7 +20,7 @@ from experiments.test_experiment import played
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Of an experiment with a few snapshots."""
-    monkeypatch.setattr("ensample.experiments.experiment.SNAPSHOT_EVERY", 20)
+    monkeypatch.setattr("ensample.experiments.snapshot_scheduler.SNAPSHOT_EVERY", 20)
     played(Place("disk", tmp_path).news).close()
     return tmp_path / "0.db"
 
@@ -35,17 +35,17 @@ def test_only_what_came_after_the_snapshot_is_taken_in(
     )
     with es.open_experiment(file) as experiment:
         count, kept = (
-            experiment._storage.count,
-            [item.seq for item in experiment._storage.snapshots()],
+            experiment.engine.storage.count,
+            [item.seq for item in experiment.engine.storage.snapshots()],
         )
         assert len(kept) >= 3 and taken == list(range(kept[0], count)) and count - kept[0] < 20
         whole = State(experiment.settings)
-        for event in experiment._storage.read():
+        for event in experiment.engine.storage.read():
             apply(whole, event)
         assert (
             state_hash(whole)
             == experiment.hash
-            == state_hash(folded(experiment.settings, experiment._storage))
+            == state_hash(folded(experiment.settings, experiment.engine.storage))
         )
 
 
@@ -53,11 +53,11 @@ def test_a_decision_is_explained_from_the_snapshot_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whole snapshots are the last two and each tenth: what is said is what folding all events says."""
-    monkeypatch.setattr("ensample.experiments.experiment.SNAPSHOT_EVERY", 10)
+    monkeypatch.setattr("ensample.experiments.snapshot_scheduler.SNAPSHOT_EVERY", 10)
     experiment = played(Place("disk", tmp_path).news, 200)
     copy = experiment.replay()  # in memory, without snapshots
     ids = experiment.log()["id"].to_list()
-    whole = [item.seq for item in experiment._storage.snapshots() if item.content is not None]
+    whole = [item.seq for item in experiment.engine.storage.snapshots() if item.content is not None]
     assert len(whole) >= 4
     apply, taken = State.apply, []
     monkeypatch.setattr(
@@ -73,7 +73,7 @@ def test_a_decision_is_explained_from_the_snapshot_before_it(
 
 def test_of_old_snapshots_the_hash_is_kept(file: Path) -> None:
     with es.open_experiment(file, verify=True) as experiment:
-        contents = [item.content is not None for item in experiment._storage.snapshots()]
+        contents = [item.content is not None for item in experiment.engine.storage.snapshots()]
         assert contents[:2] == [True, True] and not any(contents[2:]) and len(contents) > 2
 
 
@@ -81,12 +81,12 @@ def test_snapshots_go_on_after_opening(file: Path) -> None:
     """Counted from the last one, not from the moment of opening."""
     for _ in range(6):
         with es.open_experiment(file) as experiment:
-            before = len(list(experiment._storage.snapshots()))
+            before = len(list(experiment.engine.storage.snapshots()))
             for _ in range(8):
                 experiment.decide({"age": 1})
     with es.open_experiment(file) as experiment:
-        assert len(list(experiment._storage.snapshots())) >= before + 1
-        assert experiment._storage.count - experiment._kept < 20
+        assert len(list(experiment.engine.storage.snapshots())) >= before + 1
+        assert experiment.engine.storage.count - experiment.engine.snapshots.last < 20
 
 
 class Later:
@@ -108,7 +108,7 @@ def test_a_snapshot_that_is_made_meanwhile_is_of_the_moment_it_was_asked_for(
     tmp_path: Path,
 ) -> None:
     experiment = Place("disk", tmp_path).news(reward=es.Reward(rule="sum", wait="30 min"))
-    experiment.snapshot_every, experiment.aside = 20, (later := Later())
+    experiment.engine.snapshots.every, experiment.engine.snapshots.submit = 20, (later := Later())
     ids = [experiment.decide({"age": n}, active=n % 2 == 0).id for n in range(19)]
     assert len(later.asked) == 1
     for number, id in enumerate(ids):  # all that waits becomes something else
@@ -116,10 +116,12 @@ def test_a_snapshot_that_is_made_meanwhile_is_of_the_moment_it_was_asked_for(
         experiment.reward(id, 1, key=f"{number}")
     experiment.add("weather")
     experiment.decide({"device": "phone"})
-    assert not list(experiment._storage.snapshots()) and len(later.asked) == 1
+    assert not list(experiment.engine.storage.snapshots()) and len(later.asked) == 1
     later.make()
     experiment.decide({"age": 3})
-    assert [item.seq for item in experiment._storage.snapshots()] == [20] and len(later.asked) == 1
+    assert [item.seq for item in experiment.engine.storage.snapshots()] == [20] and len(
+        later.asked
+    ) == 1
     experiment.verify()
     experiment.close()
     with es.open_experiment(tmp_path / "0.db", verify=True) as again:
@@ -134,10 +136,10 @@ def test_who_makes_a_snapshot_meanwhile_rests(
     rests: list[float] = []
     monkeypatch.setattr(snapshots.time, "sleep", rests.append)
     experiment = Place("disk", tmp_path).news()
-    experiment.snapshot_every, experiment.aside = 20, (later := Later())
+    experiment.engine.snapshots.every, experiment.engine.snapshots.submit = 20, (later := Later())
     for number in range(19):
         experiment.decide({"age": number})
-    moment = captured(experiment._state)
+    moment = captured(experiment.engine.state)
     made, expected = later.asked[0][0](), snapshot_of(moment)
     assert (made.seq, made.hash) == (expected.seq, expected.hash)
     assert rests == [snapshots.REST] * 8  # words, then arrays
@@ -151,18 +153,18 @@ def test_a_snapshot_of_a_batch_that_was_undone_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment = Place("disk", tmp_path).news()
-    experiment.snapshot_every, experiment.aside = 20, (later := Later())
+    experiment.engine.snapshots.every, experiment.engine.snapshots.submit = 20, (later := Later())
     for number in range(18):
         experiment.decide({"age": number})
     with monkeypatch.context() as broken, pytest.raises(es.StorageError):
-        broken.setattr(experiment._storage, "_commit", failing)
+        broken.setattr(experiment.engine.storage, "_commit", failing)
         experiment.decide({"device": "phone"})
     later.make()
     assert experiment.decisions == 19
     experiment.decide({"age": 7.5})  # another one of this number
     assert (
         experiment.decisions == 19
-        and not list(experiment._storage.snapshots())
+        and not list(experiment.engine.storage.snapshots())
         and len(later.asked) == 1
     )
     experiment.verify()
@@ -190,20 +192,20 @@ def test_a_snapshot_that_fails_is_said_once(
 ) -> None:
     """It costs no answer, and is tried again; once one has been made, the next failure is news."""
     experiment = Place("disk", tmp_path).news()
-    experiment.snapshot_every = 10
+    experiment.engine.snapshots.every = 10
     if aside:
-        experiment.aside = at_once
+        experiment.engine.snapshots.submit = at_once
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"ensample.experiments.taking.{step}", broken)
+        patch.setattr(f"ensample.experiments.snapshot_scheduler.{step}", broken)
         (message,) = said_of(experiment, 35)
         assert message.startswith(
             "news: no snapshot after 10 events (MemoryError: no room for all of it); all events are kept"
         )
-    assert not list(experiment._storage.snapshots())
-    assert said_of(experiment, 12) == [] and len(list(experiment._storage.snapshots())) == 1
+    assert not list(experiment.engine.storage.snapshots())
+    assert said_of(experiment, 12) == [] and len(list(experiment.engine.storage.snapshots())) == 1
     with monkeypatch.context() as patch:
-        patch.setattr(f"ensample.experiments.taking.{step}", broken)
+        patch.setattr(f"ensample.experiments.snapshot_scheduler.{step}", broken)
         assert len(said_of(experiment, 25)) == 1
     assert experiment.decisions == 72
     experiment.verify()
@@ -214,19 +216,19 @@ def test_a_snapshot_that_fails_is_said_once(
 def test_a_snapshot_too_large_for_the_database_is_gone_without(aside: bool, tmp_path: Path) -> None:
     """Said once; every call is answered, and all events are there."""
     experiment = Place("disk", tmp_path).news()
-    experiment.snapshot_every = 10
+    experiment.engine.snapshots.every = 10
     if aside:
-        experiment.aside = at_once
-    connection = experiment._storage._connection
+        experiment.engine.snapshots.submit = at_once
+    connection = experiment.engine.storage._connection
     usual = connection.limit(apsw.SQLITE_LIMIT_LENGTH, 2_000)
     (message,) = said_of(experiment, 35)
     assert (
         "no snapshot after 10 events (SnapshotError: it has " in message
         and "and the storage takes 1,000)" in message
     )
-    assert experiment.decisions == 35 and not list(experiment._storage.snapshots())
+    assert experiment.decisions == 35 and not list(experiment.engine.storage.snapshots())
     connection.limit(apsw.SQLITE_LIMIT_LENGTH, usual)
-    assert said_of(experiment, 12) == [] and len(list(experiment._storage.snapshots())) == 1
+    assert said_of(experiment, 12) == [] and len(list(experiment.engine.storage.snapshots())) == 1
     experiment.verify()
     experiment.close()
 
@@ -234,7 +236,7 @@ def test_a_snapshot_too_large_for_the_database_is_gone_without(aside: bool, tmp_
 def test_a_snapshot_of_the_largest_size_is_kept(tmp_path: Path) -> None:
     """And one that is larger than any row is the database's error: that is what `room` is for."""
     experiment = Place("disk", tmp_path).news()
-    storage = experiment._storage
+    storage = experiment.engine.storage
     storage._connection.limit(apsw.SQLITE_LIMIT_LENGTH, 20_000)
     with storage.batch():
         storage.keep(Snapshot(1, bytes(storage.room), "0" * 64))
@@ -259,16 +261,16 @@ def test_a_storage_that_refuses_a_snapshot_refuses_the_batch(
 ) -> None:
     """Whether it still has the events of the batch nobody knows: nothing is acknowledged, and it is tried again."""
     experiment = Place("disk", tmp_path).news()
-    experiment.snapshot_every, experiment.aside = 10, at_once
-    for number in range(8):
+    experiment.engine.snapshots.every, experiment.engine.snapshots.submit = 10, at_once
+    for number in range(9):
         experiment.decide({"age": number})
     with monkeypatch.context() as patch, pytest.raises(es.StorageError):
-        patch.setattr(experiment._storage, "keep", lambda _: failing())
+        patch.setattr(experiment.engine.storage, "keep", lambda _: failing())
         experiment.decide({"device": "phone"})
-    assert len(experiment.log()) == 8
+    assert len(experiment.log()) == 9
     for number in range(3):
         experiment.decide({"age": number})
-    assert experiment.decisions == 11 and len(list(experiment._storage.snapshots())) == 1
+    assert experiment.decisions == 12 and len(list(experiment.engine.storage.snapshots())) == 1
     experiment.verify()
     experiment.close()
 
@@ -322,13 +324,13 @@ def test_the_clock_goes_on_from_the_latest_time_after_reopening(file: Path) -> N
     """Also where the last event before the snapshot has an earlier one, which a call gave."""
     with es.open_experiment(file, clock=lambda: 5e9) as experiment:
         decision = experiment.decide()
-        experiment.snapshot_every = 1
+        experiment.engine.snapshots.every = 1
         experiment.reward(decision, 1, time=6e9)
         experiment.reward(experiment.decide(), 1, time=1e9)
-        latest = experiment._state.time
-        assert next(iter(experiment._storage.snapshots())).seq == experiment.events
+        latest = experiment.engine.state.time
+        assert next(iter(experiment.engine.storage.snapshots())).seq == experiment.events
     with es.open_experiment(file, clock=lambda: 2e9) as again:
-        assert again._state.time == latest == 6_000_000_000_000_000
+        assert again.engine.state.time == latest == 6_000_000_000_000_000
         assert again.decide().time == latest
 
 
@@ -340,8 +342,8 @@ def test_a_snapshot_without_a_time_is_that_of_an_earlier_release(
         snapshots, "tensors_to_bytes", lambda all, found: write(all, {"content": found["content"]})
     )
     with es.open_experiment(file) as experiment:
-        experiment.snapshot_every = 1
+        experiment.engine.snapshots.every = 1
         experiment.decide()
-        time, hash = experiment._state.time, experiment.hash
+        time, hash = experiment.engine.state.time, experiment.hash
     with es.open_experiment(file, verify=True) as again:
-        assert (again._state.time, again.hash) == (time, hash)
+        assert (again.engine.state.time, again.hash) == (time, hash)

@@ -37,7 +37,8 @@ def test_frames_and_files_say_the_same(news: News, kind: str, tmp_path: Path) ->
     named = {"context": ["age", "device"]}
     assert experiment.learn(data, **named) == twin.learn(frame) == 60 and experiment.version == 60
     assert (
-        experiment._state.learner.policy.mean.tolist() == twin._state.learner.policy.mean.tolist()
+        experiment.engine.state.learner.policy.mean.tolist()
+        == twin.engine.state.learner.policy.mean.tolist()
     )
     assert len(experiment.log()) == 0 and "device=phone x [sport]" in experiment.columns
 
@@ -132,4 +133,6 @@ def test_another_recipe_on_the_same_log(news: News) -> None:
         == "culture"
     )
     other = experiment.replay(features=es.Hashing(16))
-    assert other._state.learner.dim == 16 and other.version == 60 and len(experiment.log()) == 60
+    assert (
+        other.engine.state.learner.dim == 16 and other.version == 60 and len(experiment.log()) == 60
+    )

@@ -119,7 +119,7 @@ def test_whoever_reads_the_log_sees_that_waits_are_over(serve: Serve) -> None:
     for id in range(100):
         client.post(f"{ONE}/decide", json={"id": f"q{id}"})
     experiment = client.service.catalog["shop"].experiment
-    experiment._clock = lambda: 4e9
+    experiment.engine.clock = lambda: 4e9
     events = experiment.events
     rows = [json.loads(line) for line in client.get(f"{ONE}/log?format=jsonl").text.splitlines()]
     assert [row["outcome"] for row in rows] == ["default"] * 100
@@ -149,7 +149,7 @@ def test_every_outcome_is_told_apart(serve: Serve) -> None:
     )
     assert client.post(f"{ONE}/decisions/q2/activate").json() == {"id": "q2", "outcome": "applied"}
     assert client.post(f"{ONE}/decisions/q2/activate").json()["outcome"] == "duplicate"
-    client.service.catalog["shop"].experiment._clock = lambda: 4e9
+    client.service.catalog["shop"].experiment.engine.clock = lambda: 4e9
     assert reward("q2") == "late" and reward("q%2F3%3F") == "late"
     assert client.get(ONE).json()["outcomes"] == {
         "not_shown": 2,

@@ -61,7 +61,7 @@ def played(rounds: int = 400, seed: int = 1, **settings: Any) -> es.Experiment:
 
 def summary_of(experiment: es.Experiment, events: "list[Event] | None" = None) -> Summary:
     summary = Summary(experiment.settings)
-    for event in list(experiment._events()) if events is None else events:
+    for event in list(experiment.engine.events()) if events is None else events:
         summary.enter(event)
     summary.flush()
     return summary
@@ -319,7 +319,7 @@ def test_page_says_which_decisions_do_not_count_yet(serve: Serve) -> None:
     assert "provisional: decisions within their wait count as 0" in text
     assert "provisional 0.417 over 60" in text, "25 of 60"
     events = experiment.events
-    experiment._clock = lambda: start + 3_600
+    experiment.engine.clock = lambda: start + 3_600
     text = client.get(PAGE).text
     assert "within their" not in text and "provisional" not in text and "over 60 decisions" in text
     assert "Mean reward of each action" in text and experiment.events == events, (
@@ -328,7 +328,7 @@ def test_page_says_which_decisions_do_not_count_yet(serve: Serve) -> None:
 
 
 def changed(experiment: es.Experiment, change: Any) -> Iterator[Event]:
-    for event in experiment._events():
+    for event in experiment.engine.events():
         yield event._replace(propensities=change(event)) if isinstance(event, Decided) else event
 
 
@@ -354,7 +354,7 @@ def test_a_draw_that_is_not_what_it_says_is_found() -> None:
     experiment = played(1_500, floor=0.2)
     events = [
         event._replace(drawn="policy") if isinstance(event, Decided) else event
-        for event in experiment._events()
+        for event in experiment.engine.events()
     ]
     assert not summary_of(experiment, events).draws.holds
 

@@ -35,7 +35,7 @@ def test_whoever_has_an_action_keeps_it_for_a_while(serve: Serve) -> None:
     shop, now = serve(sticky="1 h"), 4e9
     shop.put("/v1/experiments/shop", json=SHOP)
     experiment = shop.service.catalog["shop"].experiment
-    experiment._clock = lambda: now
+    experiment.engine.clock = lambda: now
     first = shop.post(f"{FLAGS}/shop", json=ANN).json()
     now += 3_599
     assert shop.post(f"{FLAGS}/shop", json={"context": {"targetingKey": "ann"}}).json() == first

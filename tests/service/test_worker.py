@@ -70,7 +70,7 @@ def test_what_may_take_long_is_for_the_thread(
     monkeypatch.setattr(worker, "here", False)
     assert not answered_here()
     monkeypatch.setattr(worker, "here", True)
-    monkeypatch.setattr(type(worker.experiment), "snapshot_comes", True)
+    monkeypatch.setattr(type(worker.experiment.engine.snapshots), "is_coming", True)
     assert not answered_here()
     monkeypatch.undo()  # quick is what took under 2 ms
     worker._usual.clear()
@@ -96,11 +96,11 @@ def test_events_that_cannot_be_counted_are_a_failure_like_others(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The thread lives on, for when they can."""
-    monkeypatch.setattr(type(worker.experiment), "events", property(lambda self: full()))
+    monkeypatch.setattr(type(worker.queue.storage), "count", property(lambda self: full()))
     with pytest.raises(StorageError):
         asyncio.run(worker.ask(who))
     monkeypatch.undo()
-    assert asyncio.run(worker.ask(who)) == worker._thread.ident
+    assert asyncio.run(worker.ask(who)) == worker.queue._thread.ident
 
 
 def test_after_a_failure_the_loop_answers_no_more(
@@ -141,7 +141,7 @@ def test_questions_that_come_during_a_failure_share_it(worker: Worker) -> None:
 
     *failed, answer = asyncio.run(ask())
     assert [type(error) for error in failed] == [StorageError] * 4 and asked == []
-    assert answer == worker._thread.ident and worker._open == 0
+    assert answer == worker.queue._thread.ident and worker._open == 0
 
 
 def test_an_error_of_a_question_is_its_answer(worker: Worker, seen: "list[Batch]") -> None:

@@ -1,175 +1,245 @@
-"""Serialisation of the questions to an experiment: one at a time, or many with one commit.
+"""Group commit: the questions to one experiment, answered one at a time, and many of them with one commit.
 
-In memory each question waits for the one before it. Where a commit takes time, questions that arrive while a batch is being
-written share the next batch.
+The first thread that asks leads: it answers all questions that wait, commits, and only then hands out
+the answers. So an answer is given after its event is durable, and a slow disk syncs once for many.
+Questions that arrive while a batch is being written are the next batch, led by one of their threads.
 
-The first thread that arrives leads: it answers all waiting questions, commits, and only then hands out the answers. If others
-have arrived meanwhile it makes one of them the leader. So an answer is given after its event is kept, and a slow disk writes
-once for many of them.
+An event loop, which must not wait, hands its questions over by `submit`. The queue's own thread leads
+their batches. Both ways can be used at once.
+
+Leadership is a flag under a plain lock: unlike a `threading.Condition`, it survives Ctrl-C.
 """
 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from ensample.errors import ForkError, StorageError
 from ensample.experiments.storage.base import Storage
 from ensample.fork_safety import RefusedLock, register
 
-PATIENCE = 0.0002  # seconds that a leader gives others, where there were others the last time
+T = TypeVar("T")
+
+PATIENCE = 0.0002  # seconds that a leader waits for others, where there were others the last time
 PATIENT = 4  # times
+LARGEST = 256  # questions of one batch
 
 
-class OneAtATime:
-    """The questions to an experiment in memory. `steady` is called before each."""
+class Batch(NamedTuple):
+    """Report of one commit."""
 
-    def __init__(self, storage: Storage, steady: Callable[[], None]) -> None:
-        self.storage, self.steady = storage, steady
-        self.lock: threading.RLock | RefusedLock = threading.RLock()
-        register(self)
-
-    def do(self, question: Callable[[], Any]) -> Any:
-        """Return the answer to a question, which may be asked within another one."""
-        with self.lock:
-            self.steady()
-            with self.storage.batch():
-                return question()
-
-    def after_fork_in_child(self, at_rest: bool) -> None:
-        if not at_rest:
-            expected = (
-                "at rest: fork while no thread uses it, or make it in the process that uses it"
-            )
-            self.lock = RefusedLock(
-                ForkError("an experiment that another thread was changing", expected)
-            )
+    questions: int
+    events: int  # that were kept
+    seconds: float
+    error: Exception | None  # of the storage: nothing was kept
 
 
-class Ticket:
-    """A question of one thread, and its answer."""
+class Question:
+    """A function to be called, and its answer. `deliver` gets it; without one, a thread waits for it."""
 
-    __slots__ = ("answer", "done", "error", "leads", "question", "wake")
+    __slots__ = ("answer", "deliver", "done", "error", "function", "leads", "wake")
 
-    def __init__(self, question: Callable[[], Any]) -> None:
-        self.question = question
+    def __init__(
+        self,
+        function: Callable[[], Any],
+        deliver: "Callable[[list[Question], Batch], None] | None" = None,
+    ) -> None:
+        self.function, self.deliver = function, deliver
         self.answer: Any = None
         self.error: Exception | None = None
-        self.done = False
-        self.leads = False
-        self.wake = threading.Lock()
+        self.done = self.leads = False
+        self.wake = threading.Lock()  # of the thread that waits
         self.wake.acquire()
 
-    def ask(self) -> None:
-        """An error of the storage is the whole batch's; any other is this question's answer."""
+    def run(self) -> None:
+        """Note the answer or the error; an error of the storage is the whole batch's, and raised."""
         self.answer, self.error = None, None
         try:
-            self.answer = self.question()
+            self.answer = self.function()
         except StorageError:
             raise
         except Exception as error:
             self.error = error
 
 
-class Group:
-    """The questions to one experiment. `steady` is called before each."""
+class CommitQueue:
+    """The questions to one experiment. `prepare` is called before each of them."""
 
-    def __init__(self, storage: Storage, steady: Callable[[], None]) -> None:
-        self.storage, self.steady = storage, steady
-        self.lock = threading.Lock()
-        self._queue: deque[Ticket] = deque()
-        self._led = False
+    def __init__(self, storage: Storage, prepare: Callable[[], None]) -> None:
+        self.storage, self.prepare = storage, prepare
+        self.lock: threading.RLock | RefusedLock = threading.RLock()  # held during a batch
+        self._mutex = threading.Lock()  # of what follows
+        self._waiting: deque[Question] = deque()
+        self._is_led = False
+        self._is_stopped = False
         self._last = 1  # the size of the last batch
-        self._asking: int | None = None  # the thread whose questions are being answered
+        self._asking: int | None = None  # the thread whose question is being answered
+        self._thread: threading.Thread | None = None
+        self._work = threading.Lock()  # released when that thread is to lead
         register(self)
 
     def after_fork_in_child(self, at_rest: bool) -> None:
-        """Forget the threads of the parent. The storage refuses what is asked from now on."""
-        self.lock = threading.Lock()
-        self._queue.clear()
-        self._led, self._asking = False, None
+        """Forget the parent's threads. What is in a database is refused by its storage from now on."""
+        self._mutex, self._thread = threading.Lock(), None
+        self._waiting.clear()
+        self._is_led = self._asking == threading.get_ident()
+        if not at_rest and not self.storage.slow:
+            expected = (
+                "at rest: fork while no thread uses it, or make it in the process that uses it"
+            )
+            error = ForkError("an experiment that another thread was changing", expected)
+            self.lock = RefusedLock(error)
 
-    def do(self, question: Callable[[], Any]) -> Any:
-        """The answer, once it is kept; within another question, at once: it is kept with that one's."""
+    def ask(self, function: Callable[[], T]) -> T:
+        """Return the answer once it is durable; within another question at once, as part of its batch."""
         if self._asking == threading.get_ident():
-            self.steady()
-            return question()
-        ticket = Ticket(question)
-        with self.lock:
-            self._queue.append(ticket)
-            ticket.leads = not self._led
-            self._led = True
-        if not ticket.leads:
-            try:
-                ticket.wake.acquire()
-            except BaseException:  # Ctrl-C: nobody waits for this answer any more
-                self._leave(ticket)
-                raise
-        if not ticket.done:
-            self._lead(ticket)
-        if ticket.error is not None:
-            raise ticket.error
-        return ticket.answer
-
-    def _lead(self, own: Ticket) -> None:
-        """Answer all that wait, and make one of those that came meanwhile the leader."""
-        asked: list[Ticket] = []
-        expected = -1  # events, once all have been asked
+            self.prepare()
+            return function()
+        own = Question(function)
         try:
-            with self.storage.batch():
-                self._ask_all(asked)
-                expected = self.storage.count
-        except Exception as error:
-            if own not in asked:  # nothing could be asked: it is closed, say
-                with self.lock:
-                    self._queue.remove(own)
-                asked.append(own)
-            for ticket in asked:
-                ticket.error = error  # nothing of this batch is kept
-        except BaseException:  # Ctrl-C of the leader is not the others' business
-            if self.storage.count != expected:
-                with self.lock:
-                    self._queue.extendleft(
-                        ticket for ticket in reversed(asked) if ticket is not own
-                    )
-                asked = [own]
+            with self._mutex:
+                self._waiting.append(own)
+                own.leads, self._is_led = not self._is_led, True
+            if not own.leads:
+                own.wake.acquire()
+            if own.leads:
+                self._lead(own)
+        except BaseException:  # Ctrl-C: nobody waits for this answer any more
+            self._leave(own)
+            raise
+        if own.error is not None:
+            raise own.error
+        return own.answer  # type: ignore[no-any-return]
+
+    def try_now(self, question: Question) -> bool:
+        """Answer a question on this thread and deliver it; return False if another thread leads."""
+        with self._mutex:
+            if self._is_led or self._is_stopped:
+                return False
+            self._waiting.append(question)
+            self._is_led = True
+        self._lead(None)
+        return True
+
+    def submit(self, questions: Sequence[Question]) -> bool:
+        """Hand questions over to the queue's thread; return False if it has been stopped."""
+        with self._mutex:
+            if self._is_stopped:
+                return False
+            self._waiting.extend(questions)
+            if not self._is_led:
+                self._hand_over()
+        return True
+
+    def start(self, name: str) -> None:
+        """Start the thread that answers submitted questions."""
+        self._work.acquire()
+        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Answer what waits, and end the thread."""
+        with self._mutex:
+            self._is_stopped, thread = True, self._thread
+            if not self._is_led:
+                self._hand_over()
+        if thread is not None:
+            thread.join()
+
+    def _serve(self) -> None:
+        while True:
+            self._work.acquire()
+            with self._mutex:
+                if self._is_stopped and not self._waiting:
+                    self._thread, self._is_led = None, False
+                    return
+            self._lead(None)
+
+    def _lead(self, own: Question | None) -> None:
+        """Answer all that wait as one batch. `own` is the question of a thread that waits itself."""
+        start = time.perf_counter()
+        asked: list[Question] = []
+        before, after = 0, -1  # events
+        failure: Exception | None = None
+        try:
+            with self.lock, self.storage.batch():
+                before = self.storage.count
+                self._answer_all(asked, PATIENT if own is not None and self._last > 1 else 0)
+                after = self.storage.count
+        except (
+            Exception
+        ) as error:  # those who came meanwhile need not wait for a failure of their own
+            failure = error
+            with self._mutex:
+                asked += self._waiting
+                self._waiting.clear()
+            for question in asked:
+                question.error = error
+        except BaseException:  # Ctrl-C of this thread is not the others' business
+            if self.storage.count != after:
+                with self._mutex:
+                    others = [question for question in asked if question is not own]
+                    self._waiting.extendleft(reversed(others))
+                asked = [] if own is None else [own]
             raise
         finally:
             self._last = len(asked)
-            for ticket in asked:
-                ticket.done = True
-                ticket.wake.release()
-            with self.lock:
+            for question in asked:
+                question.done = True
+                question.wake.release()
+            with self._mutex:
+                if own is not None:
+                    own.leads = False
                 self._hand_over()
+            events = 0 if failure is not None else after - before
+            deliver(asked, Batch(len(asked), events, time.perf_counter() - start, failure))
 
-    def _ask_all(self, asked: list[Ticket]) -> None:
-        patience = PATIENT if self._last > 1 else 0
+    def _answer_all(self, asked: list[Question], patience: int) -> None:
+        """Answer those that wait and, with patience, about as many as the last time."""
         while True:
-            while self._queue:
-                ticket = self._queue.popleft()
-                asked.append(ticket)
-                self.steady()
+            while self._waiting and len(asked) < LARGEST:
+                question = self._waiting.popleft()
+                asked.append(question)
+                self.prepare()
                 self._asking = threading.get_ident()
                 try:
-                    ticket.ask()
+                    question.run()
                 finally:
                     self._asking = None
-            if not patience or len(asked) >= self._last:
+            if not patience or len(asked) >= self._last or not self.storage.slow:
                 return
             patience -= 1
             time.sleep(PATIENCE)
 
     def _hand_over(self) -> None:
-        self._led = bool(self._queue)
-        if self._queue:
-            self._queue[0].leads = True
-            self._queue[0].wake.release()
+        """Under the mutex: let the queue's thread lead the next batch, or a thread that waits."""
+        if self._thread is not None:
+            self._is_led = bool(self._waiting) or self._is_stopped
+            if self._is_led:
+                self._work.release()
+        else:
+            self._is_led = bool(self._waiting)
+            if self._waiting:
+                self._waiting[0].leads = True
+                self._waiting[0].wake.release()
 
-    def _leave(self, ticket: Ticket) -> None:
-        """Without an answer; someone else leads where this one was to."""
-        with self.lock:
-            if ticket in self._queue:
-                self._queue.remove(ticket)
-                if ticket.leads:
-                    self._hand_over()
+    def _leave(self, own: Question) -> None:
+        """Give up a question; where its thread was to lead, somebody else does."""
+        with self._mutex:
+            if own in self._waiting:
+                self._waiting.remove(own)
+            if own.leads:
+                own.leads = False
+                self._hand_over()
+
+
+def deliver(questions: list[Question], batch: Batch) -> None:
+    """Hand out the answers of submitted questions, those of the same receiver together."""
+    receivers: dict[Callable[[list[Question], Batch], None], list[Question]] = {}
+    for question in questions:
+        if question.deliver is not None:
+            receivers.setdefault(question.deliver, []).append(question)
+    for receiver, answered in receivers.items():
+        receiver(answered, batch)

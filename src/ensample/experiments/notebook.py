@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ensample.experiments.events import Activated, Decided, Event
-from ensample.experiments.facts import Facts
 from ensample.experiments.log.builder import Fates
+from ensample.experiments.readable import ReadableExperiment
 from ensample.markup import and_more, bar, brief, facts, in_windows, sparkline, table
 
 LATEST = 20_000  # events that are looked at, so that a page never waits for a long log
@@ -21,7 +21,7 @@ class Earned(NamedTuple):
     reward: float | None
 
 
-def experiment_html(experiment: Facts, latest: Sequence[Event], now: int) -> str:
+def experiment_html(experiment: ReadableExperiment, latest: Sequence[Event], now: int) -> str:
     """Return facts, and the actions that were chosen most in its `latest` events, as of `now`."""
     settings = experiment.settings
     said: dict[str, Any] = {
@@ -46,7 +46,7 @@ def experiment_html(experiment: Facts, latest: Sequence[Event], now: int) -> str
     return facts(said) + over + (actions_table(experiment.actions, shown) if shown else "")
 
 
-def earned(experiment: Facts, latest: Iterable[Event], now: int) -> list[Earned]:
+def earned(experiment: ReadableExperiment, latest: Iterable[Event], now: int) -> list[Earned]:
     """The decisions among these events, in order."""
     fates, actions = Fates(experiment.settings), []
     for event in latest:

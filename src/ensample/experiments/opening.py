@@ -7,6 +7,7 @@ from typing import Any
 
 from ensample.checks import boolean, file_path
 from ensample.errors import InvalidArgument, SnapshotError
+from ensample.experiments.engine import ExperimentEngine
 from ensample.experiments.experiment import Experiment
 from ensample.experiments.features import Encoder, Features
 from ensample.experiments.features.featuriser import as_features
@@ -101,13 +102,13 @@ def begun(
     if storage.count == 0:
         told = defaults | said
         settings = Settings.created(told.pop("name"), told.pop("actions", None), **told)
-        made = Experiment._of(settings, storage, clock, ids)
+        made = Experiment(settings.name, _engine=ExperimentEngine(settings, storage, clock, ids))
         if creation(storage).settings == settings.described():
             return (
                 made  # else another server was a moment earlier: its settings, and its seed, count
             )
     settings = recorded_settings(storage, said)
-    return Experiment._of(settings, storage, clock, ids)
+    return Experiment(settings.name, _engine=ExperimentEngine(settings, storage, clock, ids))
 
 
 def recorded_settings(storage: Storage | Reading, given: dict[str, Any] | None = None) -> Settings:

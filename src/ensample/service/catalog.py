@@ -7,6 +7,7 @@ from typing import Any
 
 from ensample.errors import EnsampleError, InvalidArgument
 from ensample.experiments import Experiment
+from ensample.experiments.commit_queue import Batch
 from ensample.experiments.opening import begun
 from ensample.experiments.settings import Settings
 from ensample.experiments.storage.base import NameTaken, Storage
@@ -15,7 +16,7 @@ from ensample.service.journal import Journal
 from ensample.service.metrics import Metrics
 from ensample.service.settings import ServiceSettings
 from ensample.service.store import Store, is_name
-from ensample.service.worker import Batch, Crowd, Worker
+from ensample.service.worker import Crowd, Worker
 
 NAME_EXPECTED = "letters, digits, '.', '_' and '-', 100 at most, a letter or digit first"
 
@@ -118,8 +119,9 @@ class Catalog:
         except BaseException:
             storage.close()
             raise
-        experiment.snapshot_every = self.settings.snapshot_every
-        experiment.aside = self._snapshots.submit
+        snapshots = experiment.engine.snapshots
+        snapshots.every = self.settings.snapshot_every
+        snapshots.submit = self._snapshots.submit
         worker = Worker(
             experiment,
             self.settings.queue,

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from ensample.service.worker import Batch
+from ensample.experiments.commit_queue import Batch
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = (0.0005, *(0.001 * 2**power for power in range(10)), 1.0, 2.0, 4.0)

@@ -9,16 +9,16 @@ from ensample.experiments.storage.base import Reading, Snapshot
 
 
 class MemoryStorage:
-    """A list."""
+    """A list of events, and the places of each decision's events in it. It keeps no snapshots."""
 
     slow = False
     closed = False
     rollbacks = 0
-    room = 0  # none is kept
+    room = 0
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self._places: dict[str, list[int]] = {}  # of each decision's events
+        self._places: dict[str, list[int]] = {}
 
     @property
     def count(self) -> int:
@@ -55,12 +55,11 @@ class MemoryStorage:
             yield self.events[place]
 
     def history(self, id: str) -> list[Event]:
-        return [
-            self.events[place] for place in self._places.get(id, ()) if place < len(self.events)
-        ]
+        count = len(self.events)
+        return [self.events[place] for place in self._places.get(id, ()) if place < count]
 
     def keep(self, snapshot: Snapshot) -> None:
-        pass  # what is gone with the process needs no short cut
+        pass
 
     def snapshots(self) -> Iterable[Snapshot]:
         return ()

@@ -11,15 +11,14 @@ it in an earlier one is fenced, and keeps nothing.
 """
 
 import errno
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import Any
 
 from ensample.errors import StorageError
-from ensample.experiments.events import Event, from_json, to_json
-from ensample.experiments.storage.base import NameTaken, Snapshot
+from ensample.experiments.events import Event, from_json
+from ensample.experiments.storage.base import DatabaseStorage, NameTaken, Snapshot
 from ensample.experiments.storage.postgres_pool import (
     PostgresPool,
     Session,
@@ -66,6 +65,10 @@ KEEP = """
 INSERT INTO ensample_snapshots VALUES (%s, %s, %s, %s)
 ON CONFLICT (experiment, seq) DO UPDATE SET hash = excluded.hash, content = excluded.content
 """
+SET_HEAD = "UPDATE ensample_streams SET head = %s WHERE experiment = %s"
+TAKE_OVER = """
+UPDATE ensample_streams SET epoch = epoch + 1 WHERE experiment = %s RETURNING head, epoch
+"""
 FORGET = """
 UPDATE ensample_snapshots SET content = NULL WHERE experiment = %s AND content IS NOT NULL AND seq NOT IN
 (SELECT seq FROM ensample_snapshots WHERE experiment = %s ORDER BY seq DESC LIMIT %s)
@@ -94,212 +97,93 @@ def stream_names(pool: PostgresPool) -> list[str]:
     return [name for (name,) in pool.fetch("list experiments", query)]
 
 
-class Reads(ABC):
-    """What reader and writer have in common."""
+class EventRows:
+    """The rows of one experiment, up to event number `stop`. `fetch` runs a statement."""
 
-    experiment: str
+    def __init__(self, experiment: str, fetch: Callable[..., list[Any]]) -> None:
+        self.experiment, self._fetch = experiment, fetch
 
-    @property
-    @abstractmethod
-    def count(self) -> int:
-        """The number of events that are seen."""
-
-    @abstractmethod
-    def _fetch(self, call: str, query: str, *values: Any, size: int = 0) -> list[Any]:
-        """Return the rows of a statement that reads."""
-
-    def read(self, start: int = 0) -> Iterator[Event]:
-        """In chunks, so that nothing is held between two of them."""
-        while True:
-            found = self._fetch("read events", READ, self.experiment, start, self.count, CHUNK)
+    def read(self, start: int, stop: int) -> Iterator[Event]:
+        """Yield events in chunks, so that nothing is held between two of them."""
+        while start < stop:
+            found = self._fetch("read events", READ, self.experiment, start, stop, CHUNK)
             for (text,) in found:
                 yield from_json(text)
             if len(found) < CHUNK:
                 return
             start += len(found)
 
-    def history(self, id: str) -> list[Event]:
-        found = self._fetch("read a decision", HISTORY, self.experiment, as_stored(id), self.count)
+    def history(self, id: str, stop: int) -> list[Event]:
+        found = self._fetch("read a decision", HISTORY, self.experiment, as_stored(id), stop)
         return [from_json(text) for (text,) in found]
 
-    def snapshots(self) -> Iterator[Snapshot]:
-        for seq, hash, size in self._fetch(
-            "list snapshots", SNAPSHOTS, self.experiment, self.count
-        ):
-            found = (
-                []
-                if size is None
-                else self._fetch("read a snapshot", CONTENT, self.experiment, seq, size=size)
-            )
-            yield Snapshot(
-                seq, None if not found or found[0][0] is None else bytes(found[0][0]), hash
-            )
+    def snapshots(self, stop: int) -> Iterator[Snapshot]:
+        for seq, hash, size in self._fetch("list snapshots", SNAPSHOTS, self.experiment, stop):
+            content = None
+            if size is not None:
+                found = self._fetch("read a snapshot", CONTENT, self.experiment, seq, size=size)
+                content = bytes(found[0][0]) if found and found[0][0] is not None else None
+            yield Snapshot(seq, content, hash)
 
 
-class PostgresReader(Reads):
+class PostgresReader:
     """The events that are there when this is made; a connection is borrowed for each read."""
 
     def __init__(self, pool: PostgresPool, experiment: str) -> None:
-        self._pool, self.experiment = pool, experiment
-        found = self._fetch(
-            "look for an experiment",
-            "SELECT head FROM ensample_streams WHERE experiment = %s",
-            experiment,
-        )
-        self._count = int(found[0][0]) if found else 0
+        self._rows = EventRows(experiment, pool.fetch)
+        query = "SELECT head FROM ensample_streams WHERE experiment = %s"
+        found = pool.fetch("look for an experiment", query, experiment)
+        self.count = int(found[0][0]) if found else 0
 
-    @property
-    def count(self) -> int:
-        return self._count
+    def read(self, start: int = 0) -> Iterator[Event]:
+        return self._rows.read(start, self.count)
 
-    def _fetch(self, call: str, query: str, *values: Any, size: int = 0) -> list[Any]:
-        return self._pool.fetch(call, query, *values, size=size)
+    def history(self, id: str) -> list[Event]:
+        return self._rows.history(id, self.count)
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        return self._rows.snapshots(self.count)
 
     def close(self) -> None:
         pass  # nothing is held
 
 
-class PostgresStorage(Reads):
-    """The events of one experiment, of which others may be writing too. A batch borrows a connection. See the module."""
+class PostgresStorage(DatabaseStorage):
+    """The events of one experiment, of which others may be writing too. See the module."""
 
-    slow = True
     room = ROOM
 
     def __init__(self, pool: PostgresPool, experiment: str) -> None:
+        super().__init__()
         self._pool, self.experiment = pool, experiment
-        self.closed = False
-        self.rollbacks = 0
-        self._pending: list[tuple[str | None, str]] = []
+        self._rows = EventRows(experiment, self._fetch)
         self._session: Session | None = None  # of the batch that is under way
-        self._count, self._epoch = self._opened()
-        self._head = self._count  # when the last batch began
+        self._kept, self._epoch = self._opened()
+        self._head = self._kept  # when the last batch began
         self._time: datetime | None = None  # of the database, when the last batch began
 
     def _opened(self) -> tuple[int, int]:
         """Return head and epoch of the stream, which is made if it is not there."""
         query = "SELECT head, epoch FROM ensample_streams WHERE experiment = %s"
         if not self._fetch("look for an experiment", query, self.experiment):
-            made = "INSERT INTO ensample_streams VALUES (%s, 0, 1) ON CONFLICT DO NOTHING"  # unless another server was earlier
-            self._fetch("begin an experiment", made, self.experiment)
+            insert = "INSERT INTO ensample_streams VALUES (%s, 0, 1) ON CONFLICT DO NOTHING"
+            self._fetch("begin an experiment", insert, self.experiment)
         head, epoch = self._fetch("look for an experiment", query, self.experiment)[0]
         return int(head), int(epoch)
 
-    @property
-    def count(self) -> int:
-        return self._count
-
     def clock(self) -> datetime:
-        """Return the time of the database when this batch began: servers whose clocks differ have the same one."""
+        """Return the time of the database when this batch began, which all servers share."""
         if self._time is None:
             raise RuntimeError("the time is known within a batch")
         return self._time
 
     def take_over(self) -> None:
-        """From now on only this writer, and those that open the stream later, can add events."""
-        query = "UPDATE ensample_streams SET epoch = epoch + 1 WHERE experiment = %s RETURNING head, epoch"
-        self._count, self._epoch = map(
-            int, self._fetch("take over an experiment", query, self.experiment)[0]
-        )
+        """Let only this writer, and those that open the stream later, add events from now on."""
+        found = self._fetch("take over an experiment", TAKE_OVER, self.experiment)
+        self._kept, self._epoch = map(int, found[0])
 
-    def _fetch(self, call: str, query: str, *values: Any, size: int = 0) -> list[Any]:
-        if self._session is None:
-            return self._pool.fetch(call, query, *values, size=size)
-        return self._session.execute(call, query, values, size)
-
-    @contextmanager
-    def batch(self) -> Iterator[None]:
-        if self.closed:
-            raise StorageError(errno.EBADF, "it was closed", self.where)
-        try:
-            with self._pool.session("begin a batch", "BEGIN") as (self._session, _):
-                self._lock()
-                yield
-                if not self.closed:
-                    self._commit()
-        except BaseException:
-            if not self.closed:
-                self._undo()
-            raise
-        finally:
-            self._session = None
-
-    @property
-    def where(self) -> str:
-        """Without the password."""
-        return f"postgresql {self.experiment}"
-
-    def _lock(self) -> None:
-        """Lock the stream, and see what others have added."""
-        head, epoch, self._time = self._fetch("lock an experiment", LOCK, self.experiment)[0]
-        if epoch != self._epoch:
-            raise StorageError(
-                errno.ESTALE,
-                f"another server took over (epoch {epoch}, here {self._epoch})",
-                self.where,
-            )
-        self._count = self._head = int(head)
-
-    def _commit(self) -> None:
-        if self._pending:
-            start = self._count - len(self._pending)
-            if start == 0:
-                self._claim_name()
-            ids, texts = [list(column) for column in zip(*self._pending, strict=True)]
-            self._fetch(
-                "append events",
-                APPEND,
-                self.experiment,
-                start,
-                ids,
-                texts,
-                size=sum(map(len, texts)),
-            )
-            query = "UPDATE ensample_streams SET head = %s WHERE experiment = %s"
-            self._fetch("append events", query, self._count, self.experiment)
-        self._fetch("commit a batch", "COMMIT")
-        self._pending = []
-
-    def _claim_name(self) -> None:
-        """Raise if another experiment has this name but for capitals. Servers create one after the other."""
-        self._fetch("create an experiment", "SELECT pg_advisory_xact_lock(%s)", CREATING)
-        found = self._fetch("create an experiment", SAME_NAME, self.experiment, self.experiment)
-        if found:
-            raise NameTaken(
-                "name",
-                self.experiment,
-                f"a name that differs from {found[0][0]!r} in more than capitals",
-            )
-
-    def _undo(self) -> None:
-        """Forget the batch. Whether a commit whose answer was lost has happened is seen when the stream is locked again."""
-        self._pending, self._count = [], self._head
-        self.rollbacks += 1
-
-    def append(self, event: Event) -> None:
-        id = getattr(event, "id", None)
-        self._pending.append((None if id is None else as_stored(id), to_json(event)))
-        self._count += 1
-
-    def take_back(self, count: int) -> None:
-        written = self._count - len(self._pending)
-        if count < written:
-            raise StorageError(
-                errno.EINVAL, "events of another batch are there to stay", self.where
-            )
-        del self._pending[count - written :]
-        self._count = count
-
-    def read(self, start: int = 0) -> Iterator[Event]:
-        """Also those of this batch."""
-        written = self._count - len(self._pending)
-        yield from super().read(start)
-        for _, text in self._pending[max(0, start - written) :]:
-            yield from_json(text)
-
-    def history(self, id: str) -> list[Event]:
-        return super().history(id) + [
-            from_json(text) for own, text in self._pending if own == as_stored(id)
-        ]
+    def snapshots(self) -> Iterator[Snapshot]:
+        return self._rows.snapshots(self.count)
 
     def keep(self, snapshot: Snapshot) -> None:
         values = (self.experiment, snapshot.seq, snapshot.hash, snapshot.content)
@@ -310,14 +194,79 @@ class PostgresStorage(Reads):
         return PostgresReader(self._pool, self.experiment)
 
     def probe(self) -> None:
-        """A batch is locked when it begins: that it is is all there is to see."""
+        """Do nothing: that a batch begins, and locks the stream, is all there is to see."""
 
     def close(self) -> None:
-        """Once; what a batch has answered is committed, as it is given out after this."""
+        """Close once; what a batch has answered is committed, as it is given out after this."""
         if not self.closed:
             if self._pending:
                 self._commit()
             self.closed = True
+
+    def _fetch(self, call: str, query: str, *values: Any, size: int = 0) -> list[Any]:
+        if self._session is None:
+            return self._pool.fetch(call, query, *values, size=size)
+        return self._session.execute(call, query, values, size)
+
+    @property
+    def _where(self) -> str:
+        """The stream as errors name it: without the password."""
+        return f"postgresql {self.experiment}"
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise StorageError(errno.EBADF, "it was closed", self._where)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            with self._pool.session("begin a batch", "BEGIN") as (self._session, _):
+                self._lock()
+                yield
+        finally:
+            self._session = None
+
+    def _lock(self) -> None:
+        """Lock the stream, and see what others have added."""
+        head, epoch, self._time = self._fetch("lock an experiment", LOCK, self.experiment)[0]
+        if epoch != self._epoch:
+            said = f"another server took over (epoch {epoch}, here {self._epoch})"
+            raise StorageError(errno.ESTALE, said, self._where)
+        self._kept = self._head = int(head)
+
+    def _commit(self) -> None:
+        if self._pending:
+            start, texts = self._known(), [text for _, text in self._pending]
+            if start == 0:
+                self._claim_name()
+            ids = [None if id is None else as_stored(id) for id, _ in self._pending]
+            size = sum(map(len, texts))
+            self._fetch("append events", APPEND, self.experiment, start, ids, texts, size=size)
+            self._fetch("append events", SET_HEAD, self.count, self.experiment)
+        self._fetch("commit a batch", "COMMIT")
+        self._written()
+
+    def _claim_name(self) -> None:
+        """Raise if another experiment has this name but for capitals. Servers create in turn."""
+        self._fetch("create an experiment", "SELECT pg_advisory_xact_lock(%s)", CREATING)
+        found = self._fetch("create an experiment", SAME_NAME, self.experiment, self.experiment)
+        if found:
+            expected = f"a name that differs from {found[0][0]!r} in more than capitals"
+            raise NameTaken("name", self.experiment, expected)
+
+    def _undo(self) -> None:
+        """Forget the batch. A commit whose answer was lost is seen when the stream is locked again."""
+        self._kept = self._head
+        self.rollbacks += 1
+
+    def _counted(self) -> int:
+        return self._head
+
+    def _read(self, start: int) -> Iterator[Event]:
+        return self._rows.read(start, self._known())
+
+    def _history(self, id: str) -> list[Event]:
+        return self._rows.history(id, self._known())
 
 
 def as_stored(id: str) -> str:
