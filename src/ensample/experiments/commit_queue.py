@@ -14,6 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple, TypeVar
 
 from ensample.errors import ForkError, StorageError
@@ -69,7 +70,7 @@ class CommitQueue:
 
     def __init__(self, storage: Storage, prepare: Callable[[], None]) -> None:
         self.storage, self.prepare = storage, prepare
-        self.lock: threading.RLock | RefusedLock = threading.RLock()  # held during a batch
+        self.lock: threading.RLock | RefusedLock = threading.RLock()  # a fork waits for it
         self._mutex = threading.Lock()  # of what follows
         self._waiting: deque[Question] = deque()
         self._is_led = False
@@ -85,7 +86,7 @@ class CommitQueue:
         self._mutex, self._thread = threading.Lock(), None
         self._waiting.clear()
         self._is_led = self._asking == threading.get_ident()
-        if not at_rest and not self.storage.slow:
+        if not at_rest:
             expected = (
                 "at rest: fork while no thread uses it, or make it in the process that uses it"
             )
@@ -164,14 +165,13 @@ class CommitQueue:
         before, after = 0, -1  # events
         failure: Exception | None = None
         try:
-            with self.lock, self.storage.batch():
+            # A database refuses a child, and has a lock of its own that a fork must not wait for twice.
+            with nullcontext() if self.storage.slow else self.lock, self.storage.batch():
                 before = self.storage.count
                 self._answer_all(asked, PATIENT if own is not None and self._last > 1 else 0)
                 after = self.storage.count
-        except (
-            Exception
-        ) as error:  # those who came meanwhile need not wait for a failure of their own
-            failure = error
+        except Exception as error:
+            failure = error  # also of those who came meanwhile, who need not wait for their own
             with self._mutex:
                 asked += self._waiting
                 self._waiting.clear()
