@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 import ensample as es
-from ensample.problems.blocks import blocks
+from ensample.problems.classification import blocks
 from ensample.types import FloatArray
 
 OURS = "ensample"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ensample as es
-from ensample.problems.arrays import ContextualProblem, FiniteProblem
+from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.randomness import Stream
 from ensample.simulation.dispatch import KERNELS, Evaluation
 from evidence import gaussian_p_value, holds

@@ -15,7 +15,7 @@ from ensample.models.network_ensemble import Anchor, CoreTraining, NetworkState,
 from ensample.models.networks import Shape
 from ensample.models.replay import Memory
 from ensample.models.ridge import new_ridge, new_scales
-from ensample.problems.arrays import ContextualProblem, FiniteProblem
+from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.simulation.options import Law
 from ensample.simulation.state import Rngs, RunSize, new_state
 

@@ -10,8 +10,8 @@ import ensample as es
 from core.test_recipes import staged_arm
 from ensample import _core
 from ensample.inflation import Inflation
-from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.problems.noise import noisy_reward
+from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.simulation.options import Law
 from ensample.simulation.state import Rngs, RunSize, RunState, new_state
 from naive import relatives

@@ -7,7 +7,7 @@ import pytest
 
 import ensample as es
 from ensample.lab.analysis import guarantee_of
-from ensample.problems.arrays import FiniteProblem
+from ensample.problems.problem import FiniteProblem
 
 
 def drawn(name: str, **options) -> es.MovingProblem:

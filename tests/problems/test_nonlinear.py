@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ensample as es
-from ensample.problems.blocks import blocks, chosen_block
+from ensample.problems.classification import blocks, chosen_block
 
 FAMILIES = {
     "neural": es.problem("neural", dim=6, arms=9, hidden=4),

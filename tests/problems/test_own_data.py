@@ -9,7 +9,7 @@ import pytest
 
 import ensample as es
 from ensample.extras import package
-from ensample.problems.digits import digits
+from ensample.problems.classification import digits
 
 ANIMALS = {
     "weight": [4.0, 30.0, 5.0, None, 3.5, 28.0],

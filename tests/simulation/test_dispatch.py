@@ -8,7 +8,7 @@ import pytest
 
 import ensample as es
 from ensample.problems import Noise
-from ensample.problems.arrays import ContextualProblem, FiniteProblem
+from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.simulation import dispatch
 from ensample.simulation.dispatch import KERNELS, Evaluation, simulates
 from ensample.simulation.linear_kernels import lazy_ensemble

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import ensample as es
-from ensample.problems.arrays import FiniteProblem
+from ensample.problems.problem import FiniteProblem
 from ensample.randomness import RunGenerators
 from ensample.simulation.dispatch import SimulatedRun
 from ensample.simulation.logistic_kernels import is_prior_representable

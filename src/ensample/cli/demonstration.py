@@ -13,7 +13,7 @@ from ensample.evaluation.targets import Target
 from ensample.experiments import Experiment, Reward
 from ensample.experiments.features import Disjoint
 from ensample.policies import Recipe
-from ensample.problems.digits import digits
+from ensample.problems.classification import digits
 from ensample.types import FloatArray, IntArray
 
 if TYPE_CHECKING:

@@ -1,7 +1,15 @@
 """Environments with known truth, and families of them."""
 
-from ensample.problems.family import Family, check_needed, families_by_name, problem
-from ensample.problems.linear import ContextualLinearProblem, LinearProblem, Problem
+from ensample.problems.family import (
+    Family,
+    check_needed,
+    constants_of,
+    example_of,
+    families_by_name,
+    problem,
+    setting_of,
+)
+from ensample.problems.linear import ContextualLinearProblem, LinearProblem
 from ensample.problems.moving import MovingProblem
 from ensample.problems.noise import (
     BernoulliNoise,
@@ -10,7 +18,7 @@ from ensample.problems.noise import (
     Noise,
     RademacherNoise,
 )
-from ensample.problems.settings import constants_of, example_of, setting_of
+from ensample.problems.problem import Problem
 
 __all__ = [
     "BernoulliNoise",

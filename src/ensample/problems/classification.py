@@ -1,6 +1,7 @@
-"""A data set with labels, as a problem: which class is this?"""
+"""A data set with labels as a problem, and the data that comes with the package."""
 
 from dataclasses import dataclass, field
+from importlib.resources import as_file, files
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,16 +10,36 @@ from numpy.random import Generator
 from ensample.arms import ChangingArms
 from ensample.checks import matrix, sequence
 from ensample.errors import InvalidArgument
-from ensample.problems.blocks import blocks, chosen_block
 from ensample.problems.family import Family
 from ensample.problems.noise import Noise, as_noise
-from ensample.problems.nonlinear import NonlinearProblem
+from ensample.problems.problem import NonlinearProblem
 from ensample.problems.tables import column_named, is_table, numbers_of, table_of
 from ensample.types import FloatArray, IntArray
 
 
+def blocks(context: FloatArray, actions: int) -> FloatArray:
+    """Return rows with (context, 1) in the k-th block and zeros elsewhere: [K, K (d + 1)].
+
+    >>> blocks(np.array([7.0, 8.0]), 2)
+    array([[7., 8., 1., 0., 0., 0.],
+           [0., 0., 0., 7., 8., 1.]])
+    """
+    width = context.size + 1
+    rows = np.zeros((actions, actions, width))
+    each = np.arange(actions)
+    rows[each, each, :-1], rows[each, each, -1] = context, 1.0
+    return rows.reshape(actions, actions * width)
+
+
+def chosen_block(rows: FloatArray, actions: int) -> tuple[IntArray, FloatArray]:
+    """Return the action of each of such rows, and its context: ([B], [B, d])."""
+    parts = rows.reshape(len(rows), actions, -1)
+    chosen = parts[:, :, -1].argmax(axis=1)
+    return chosen, parts[np.arange(len(rows)), chosen, :-1]
+
+
 class ClassificationProblem(NonlinearProblem):
-    """Rows of a data set in an order of their own; round t shows row t, and again from the first after the last."""
+    """Rows of a data set in an order of their own; round t shows row t, and they repeat."""
 
     def __init__(
         self,
@@ -33,7 +54,8 @@ class ClassificationProblem(NonlinearProblem):
         self.data, self.labels, self.order, self.row = data, labels, order, row
 
     def __repr__(self) -> str:
-        return f"ClassificationProblem({len(self.data):,} rows, {self.classes} classes, noise={self.noise!r})"
+        sizes = f"{len(self.data):,} rows, {self.classes} classes"
+        return f"ClassificationProblem({sizes}, noise={self.noise!r})"
 
     def at(self, t: int) -> "ClassificationProblem":
         row = int(self.order[t % len(self.order)])
@@ -49,21 +71,24 @@ class ClassificationProblem(NonlinearProblem):
 
 @dataclass(frozen=True, eq=False)
 class Classification(Family):
-    """`classification`: a data set as contexts, its classes as actions; the right one pays 1, others 0.
+    """`classification`: rows as contexts and classes as actions; the right one pays 1, others 0.
 
-    `data` are rows of numbers, `y` their labels, of any kind that can be sorted. Each replicate has the rows in an order of its
-    own. The features of a class are the row and a constant, in a block of its own. Columns that are always 0 are left out.
-    `data` may also be a frame of pandas or polars, or a file (.csv, .parquet, .jsonl), and `y` the name of one of its columns:
-    words become indicators, and so does what is missing.
+    `data` are rows of numbers, `y` their labels, of any kind that can be sorted. Each replicate has
+    the rows in an order of its own. The features of a class are the row and a constant, in a block
+    of its own. Columns that are always 0 are left out. `data` may also be a frame of pandas or
+    polars, or a file (.csv, .parquet, .jsonl), and `y` the name of one of its columns: words become
+    indicators, and so does what is missing.
 
     >>> import ensample as es
     >>> X, labels = [[0.1, 2.0], [0.3, 1.0], [0.2, 4.0]], ["cat", "dog", "cat"]
     >>> family = es.problem("classification", data=X, y=labels)
     >>> problem = family.draw(np.random.default_rng(0)).at(0)
-    >>> family.classes, problem.offer(np.random.default_rng(0)).shape, problem.best_mean(problem.offer(None))
+    >>> offered = problem.offer(np.random.default_rng(0))
+    >>> family.classes, offered.shape, problem.best_mean(offered)
     (['cat', 'dog'], (2, 6), 1.0)
 
-    Reference: the usual way since A. Beygelzimer and J. Langford, "The Offset Tree for Learning with Partial Labels", KDD 2009.
+    Reference: the usual way since A. Beygelzimer and J. Langford, "The Offset Tree for Learning
+    with Partial Labels", KDD 2009.
     """
 
     name: ClassVar[str] = "classification"
@@ -116,3 +141,22 @@ class Classification(Family):
     classes: ClassVar[list[object]]
     _rows: ClassVar[FloatArray]
     _labels: ClassVar[IntArray]
+
+
+DARKEST = 16.0
+
+
+def digits() -> tuple[FloatArray, IntArray]:
+    """Return 1,797 handwritten digits: 64 pixels from 0 to 1, and the digit: ([n, 64], [n]).
+
+    `data/README.md` names the source and its licence.
+
+    >>> images, labels = digits()
+    >>> images.shape, images.max(), labels[:5].tolist()
+    ((1797, 64), np.float64(1.0), [0, 1, 2, 3, 4])
+    """
+    with (
+        as_file(files("ensample.problems").joinpath("data/digits.npz")) as path,
+        np.load(path, allow_pickle=False) as file,
+    ):
+        return file["images"] / DARKEST, file["labels"].astype(np.int64)

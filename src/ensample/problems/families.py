@@ -1,4 +1,4 @@
-"""Named families of problems; each replicate of a simulation draws its own."""
+"""Families of linear problems; each replicate of a simulation draws its own."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,8 +9,8 @@ from numpy.random import Generator
 from ensample.arms import FiniteArms, UnitBall
 from ensample.checks import number, whole
 from ensample.problems.family import Family
-from ensample.problems.linear import ContextualLinearProblem, LinearProblem
-from ensample.problems.noise import BernoulliNoise, Noise, as_noise
+from ensample.problems.linear import ContextualLinearProblem, LinearProblem, ShiftedProblem
+from ensample.problems.noise import BernoulliNoise, Noise
 from ensample.types import FloatArray
 
 
@@ -31,9 +31,7 @@ class RandomSphere(Family):
     noise: float | Noise = 0.3
 
     def __post_init__(self) -> None:
-        whole("dim", self.dim, 1)
-        whole("arms", self.arms, 1)
-        as_noise(self.noise)
+        self.check_fields()
 
     def draw(self, rng: Generator) -> LinearProblem:
         return LinearProblem(
@@ -45,9 +43,12 @@ class RandomSphere(Family):
 
 @dataclass(frozen=True)
 class LinReBoot(Family):
-    """`linreboot`: arms ~ U(0, 1)^d and theta ~ U(-.5, .5)^d, normalised; noise variance 0.1; each arm is played once first.
+    """`linreboot`: arms ~ U(0, 1)^d and theta ~ U(-.5, .5)^d, normalised; noise variance 0.1.
 
-    Reference: the "SLB" instances of Wu, Wang & Li, "Residual bootstrap exploration for stochastic linear bandit", UAI 2022.
+    Each arm is played once first.
+
+    Reference: the "SLB" instances of Wu, Wang & Li, "Residual bootstrap exploration for stochastic
+    linear bandit", UAI 2022.
     """
 
     name: ClassVar[str] = "linreboot"
@@ -56,9 +57,7 @@ class LinReBoot(Family):
     noise: float | Noise = 0.1**0.5
 
     def __post_init__(self) -> None:
-        whole("dim", self.dim, 1)
-        whole("arms", self.arms, 1)
-        as_noise(self.noise)
+        self.check_fields()
 
     def draw(self, rng: Generator) -> LinearProblem:
         features = rng.random((self.arms, self.dim))
@@ -70,12 +69,14 @@ class LinReBoot(Family):
 
 @dataclass(frozen=True)
 class Kveton(Family):
-    """`kveton`: d - 1 features on the unit sphere and a bias, Bernoulli rewards with means in [0, 1].
+    """`kveton`: d - 1 features on the unit sphere and a bias, Bernoulli rewards with means in [0,
+    1].
 
-    The first d arms are basis vectors with bias (the last of them the bias alone). Features are divided by sqrt 2 and theta
-    multiplied by it, so that norms are at most 1.
+    The first d arms are basis vectors with bias (the last of them the bias alone). Features are
+    divided by sqrt 2 and theta multiplied by it, so that norms are at most 1.
 
-    Reference: Kveton et al., "Perturbed-history exploration in stochastic linear bandits", UAI 2020.
+    Reference: Kveton et al., "Perturbed-history exploration in stochastic linear bandits", UAI
+    2020.
     """
 
     name: ClassVar[str] = "kveton"
@@ -97,9 +98,9 @@ class Kveton(Family):
 
 @dataclass(frozen=True)
 class TwoArms(Family):
-    """`two-arms`: arms e1 and e2, theta = (5, 6): a scale below beta gets stuck on the wrong arm in many runs.
+    """`two-arms`: arms e1 and e2, theta = (base, base + gap), here (5, 6).
 
-    `base` and `gap` say otherwise: theta = (base, base + gap).
+    A scale below beta gets stuck on the wrong arm in many runs.
     """
 
     name: ClassVar[str] = "two-arms"
@@ -109,7 +110,7 @@ class TwoArms(Family):
     dim = 2
 
     def __post_init__(self) -> None:
-        as_noise(self.noise)
+        self.check_fields()
         number("base", self.base)
         number("gap", self.gap, 0.0)
 
@@ -119,13 +120,15 @@ class TwoArms(Family):
 
 @dataclass(frozen=True)
 class Trap(Family):
-    """`trap`: what is seen first hides the better of two arms, and at the scale of the noise most runs stay on the other one.
+    """`trap`: the first observations hide the better of two arms.
 
-    Why the theorem inflates the scale. Dimension dim + 1; e_0 is seen 200 times and each e_i once, then {0, A} are on offer.
-    theta = (0.75 mu sqrt d, mu, ..., mu) with mu = 2; A = (-1, 1/sqrt d, ..., 1/sqrt d) / sqrt 2 has a positive mean, which the
-    shrinkage of the d directions seen once hides.
+    At the scale of the noise most runs stay on the other arm, which is why the theorem inflates the
+    scale. Dimension dim + 1; e_0 is seen 200 times and each e_i once, then {0, A} are on offer.
+    theta = (0.75 mu sqrt d, mu, ..., mu) with mu = 2; A = (-1, 1/sqrt d, ..., 1/sqrt d) / sqrt 2
+    has a positive mean, which the shrinkage of the d directions seen once hides.
 
-    Reference: in the spirit of Hamidi & Bayati, "On frequentist regret of linear Thompson sampling", 2020.
+    Reference: in the spirit of Hamidi & Bayati, "On frequentist regret of linear Thompson
+    sampling", 2020.
     """
 
     name: ClassVar[str] = "trap"
@@ -133,8 +136,7 @@ class Trap(Family):
     noise: float | Noise = 1.0
 
     def __post_init__(self) -> None:
-        whole("dim", self.dim, 1)
-        as_noise(self.noise)
+        self.check_fields()
 
     def draw(self, rng: Generator) -> LinearProblem:
         d = self.dim
@@ -142,9 +144,7 @@ class Trap(Family):
         arm = np.append(-1.0, np.full(d, d**-0.5)) / 2**0.5
         basis = np.eye(d + 1)
         arms = FiniteArms(np.vstack([np.zeros(d + 1), arm]))
-        seen = len(arms) + np.append(
-            np.zeros(200, np.int64), np.arange(1, d + 1)
-        )  # rows of the basis
+        seen = len(arms) + np.append(np.zeros(200, np.int64), np.arange(1, d + 1))  # of the basis
         return LinearProblem(arms, theta, self.noise, warmup=seen, others=basis)
 
 
@@ -157,8 +157,7 @@ class Ball(Family):
     noise: float | Noise = 0.3
 
     def __post_init__(self) -> None:
-        whole("dim", self.dim, 1)
-        as_noise(self.noise)
+        self.check_fields()
 
     def draw(self, rng: Generator) -> LinearProblem:
         return LinearProblem(UnitBall(self.dim), unit_rows(rng, 1, self.dim)[0], self.noise)
@@ -166,7 +165,7 @@ class Ball(Family):
 
 @dataclass(frozen=True)
 class AdversarialDuplicates(Family):
-    """`adversarial-duplicates`: thousands of arms that are near-copies of a few, none much better than its neighbours."""
+    """`adversarial-duplicates`: thousands of arms that are near-copies of a few."""
 
     name: ClassVar[str] = "adversarial-duplicates"
     dim: int = 10
@@ -176,11 +175,9 @@ class AdversarialDuplicates(Family):
     noise: float | Noise = 0.3
 
     def __post_init__(self) -> None:
-        whole("dim", self.dim, 1)
-        whole("arms", self.arms, 1)
+        self.check_fields()
         whole("centres", self.centres, 1, self.arms)
         number("spread", self.spread, 0.0)
-        as_noise(self.noise)
 
     def draw(self, rng: Generator) -> LinearProblem:
         centres = unit_rows(rng, self.centres, self.dim)
@@ -201,9 +198,83 @@ class Contextual(Family):
     noise: float | Noise = 0.3
 
     def __post_init__(self) -> None:
-        whole("dim", self.dim, 1)
-        whole("arms", self.arms, 1)
-        as_noise(self.noise)
+        self.check_fields()
 
     def draw(self, rng: Generator) -> ContextualLinearProblem:
         return ContextualLinearProblem(self.arms, unit_rows(rng, 1, self.dim)[0], self.noise)
+
+
+@dataclass(frozen=True)
+class BernoulliArms(Family):
+    """`bernoulli`: arms are basis vectors that pay 0 or 1, with means uniform on [low, high]."""
+
+    name: ClassVar[str] = "bernoulli"
+    arms: int = 10
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.check_fields()
+        number("low", self.low, 0.0, 1.0)
+        number("high", self.high, self.low, 1.0)
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        return self.arms
+
+    def draw(self, rng: Generator) -> LinearProblem:
+        means = self.low + (self.high - self.low) * rng.random(self.arms)
+        return LinearProblem(FiniteArms(np.eye(self.arms)), means, BernoulliNoise())
+
+    def example(self) -> LinearProblem:
+        return LinearProblem(
+            FiniteArms(np.eye(self.arms)), np.full(self.arms, self.high), BernoulliNoise()
+        )
+
+
+@dataclass(frozen=True)
+class Rescaled(Family):
+    """`rescaled`: `sphere` in other units.
+
+    Features' units are spread evenly over `orders` powers of ten. Rewards, and their noise, are
+    multiplied by `unit`; then `shift` is added to all of them.
+    """
+
+    name: ClassVar[str] = "rescaled"
+    dim: int = 20
+    arms: int = 100
+    noise: float = 0.3
+    unit: float = 1.0
+    orders: float = 0.0
+    shift: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.check_fields()
+        number("noise", self.noise, 0.0)
+        number("unit", self.unit, 1e-50, 1e50)
+        number("orders", self.orders, 0.0, 50.0)
+        number("shift", self.shift)
+
+    @property
+    def stretches(self) -> FloatArray:
+        """What features are multiplied by: [d]."""
+        return 10.0 ** np.linspace(-self.orders / 2.0, self.orders / 2.0, self.dim)
+
+    def draw(self, rng: Generator) -> LinearProblem:
+        rows = unit_rows(rng, self.arms, self.dim)
+        return self._problem(rows, unit_rows(rng, 1, self.dim)[0])
+
+    def example(self) -> LinearProblem:
+        """With the largest |theta|: all of it in the smallest feature."""
+        return self._problem(
+            unit_rows(np.random.default_rng(0), self.arms, self.dim), np.eye(self.dim)[0]
+        )
+
+    def _problem(self, rows: FloatArray, theta: FloatArray) -> LinearProblem:
+        arms, theta = FiniteArms(rows * self.stretches), self.unit * theta / self.stretches
+        noise = self.unit * self.noise
+        return (
+            ShiftedProblem(arms, theta, noise, self.shift)
+            if self.shift
+            else LinearProblem(arms, theta, noise)
+        )

@@ -1,79 +1,27 @@
-"""Linear problems: environments with known truth."""
+"""Linear problems: one set of arms, arms that change, and shifted rewards."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from copy import copy
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
 
 from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
-from ensample.checks import instance, matrix, sequence, vector, whole
+from ensample.checks import matrix, number, sequence, vector, whole
 from ensample.errors import InvalidArgument
 from ensample.memory import aligned
-from ensample.problems.arrays import ContextualProblem, FiniteProblem
-from ensample.problems.noise import KernelNoise, Noise, as_noise, known_to_kernels
+from ensample.problems.noise import KernelNoise, Noise, known_to_kernels
+from ensample.problems.problem import ContextualProblem, FiniteProblem, Problem, answers_as
 from ensample.types import ArrayLike, FloatArray, IntArray
-
-ASKED = ("at", "offer", "mean", "best_mean", "reward")  # of a problem by a run
-
-
-class Problem(ABC):
-    """Rewards with mean x'theta and noise. Mean, best mean and noisy reward are separate questions."""
-
-    linear: ClassVar[bool] = True  # whether theorems about x'theta are about it
-
-    def __init__(self, arms: Arms, theta: ArrayLike, noise: Noise | float) -> None:
-        self.arms: Arms = instance("arms", arms, Arms, "arms such as FiniteArms(features)")
-        self.theta = vector("theta", theta, arms.dim)
-        self.noise = as_noise(noise)
-
-    @abstractmethod
-    def offer(self, rng: Generator) -> FloatArray | None:
-        """The arms of a round, [K_t, d]; None where they are always the same."""
-
-    @abstractmethod
-    def best_mean(self, offered: FloatArray | None = None) -> float:
-        """The largest mean on offer."""
-
-    def mean(self, x: FloatArray) -> float:
-        """E[Y | x]."""
-        return float(x @ self.theta)
-
-    def reward(self, x: FloatArray, rng: Generator) -> float:
-        """A noisy reward."""
-        mean = self.mean(x)
-        return self.noise.draw(mean, float(self.noise.spreads(np.array(mean))), rng)
-
-    def at(self, t: int) -> "Problem":
-        """The problem of round t, from 0: this one, unless the truth moves."""
-        return self
-
-    @property
-    def moves(self) -> bool:
-        """Whether rounds have truths of their own, which no theorem is about."""
-        return type(self).at is not Problem.at
-
-    def place(self, rounds: int = 0) -> FiniteProblem | ContextualProblem | None:
-        """Return the problem as arrays for so many rounds.
-
-        None if kernels do not know its arms, noise or rewards.
-        """
-        return None
-
-    @property
-    def parameters(self) -> dict[str, Any] | None:
-        """The arguments that make this problem again; None where they cannot be written down."""
-        return None
 
 
 class LinearProblem(Problem):
     """One set of arms for all rounds.
 
-    `warmup` is observed before the first round (no choice, no regret): arms by number, where K, K + 1, ... are the rows of
-    `others`, which are never on offer; or features [n, d] that are no standing arms. `opening` are arms that the first rounds
-    must play (their regret counts).
+    `warmup` is observed before the first round (no choice, no regret): arms by number, where K, K +
+    1, ... are the rows of `others`, which are never on offer; or features [n, d] that are no
+    standing arms. `opening` are arms that the first rounds must play (their regret counts).
 
     >>> problem = LinearProblem(FiniteArms(np.eye(2)), theta=[0.2, 0.9], noise=0.1)
     >>> problem.mean(problem.arms.features[0]), problem.best_mean()
@@ -102,24 +50,22 @@ class LinearProblem(Problem):
         )
         self.warmup = numbered("warmup", warmup, standing + len(self.others))
         self.opening = numbered("opening", opening, standing)
-        self._judge()
+        self._check_means()
 
-    def _judge(self) -> None:
+    def _check_means(self) -> None:
         """Find the best mean, and raise if there are means that cannot have this noise."""
         self._best_mean = self.mean(self.arms.best(self.theta)[1])
-        if (
-            self.arms.rows is None or getattr(self.noise.check, "__func__", None) is not Noise.check
-        ):  # which takes every mean
+        takes_all = getattr(self.noise.check, "__func__", None) is Noise.check
+        if self.arms.rows is None or not takes_all:
             worst_mean = self.mean(self.arms.best(-self.theta)[1])
-            self.noise.check(
-                np.array([self._best_mean, worst_mean, *self.means(self.warmup_features)])
-            )
+            means = [self._best_mean, worst_mean, *self.means(self.warmup_features)]
+            self.noise.check(np.array(means))
 
     def moved(self, theta: FloatArray) -> Self:
-        """The same problem with another truth: all else was checked when it was made."""
+        """Return the same problem with another truth, checking only that."""
         other = copy(self)
         other.theta = theta.copy()
-        other._judge()
+        other._check_means()
         return other
 
     def __repr__(self) -> str:
@@ -205,7 +151,8 @@ class ContextualLinearProblem(Problem):
         self.noise.check(np.array([-norm, norm]))
 
     def __repr__(self) -> str:
-        return f"ContextualLinearProblem({self.count} arms a round, dim={self.arms.dim}, noise={self.noise!r})"
+        sizes = f"{self.count} arms a round, dim={self.arms.dim}"
+        return f"ContextualLinearProblem({sizes}, noise={self.noise!r})"
 
     def offer(self, rng: Generator) -> FloatArray:
         features = rng.standard_normal((self.count, self.arms.dim))
@@ -237,9 +184,37 @@ def numbered(argument: str, arms: ArrayLike, count: int) -> IntArray:
     return np.array([whole(argument, arm, 0, count - 1) for arm in given], np.int64)
 
 
-def answers_as(problem: Problem, kind: type[Problem]) -> bool:
-    """Whether it leaves all that a run asks of it to `kind`: a subclass with answers of its own is another problem."""
-    given = type(problem)
-    return given is kind or all(
-        getattr(given, question) is getattr(kind, question) for question in ASKED
-    )
+class ShiftedProblem(LinearProblem):
+    """Rewards with mean shift + x'theta: not linear in the features, unless one of them is
+    constant.
+
+    >>> problem = ShiftedProblem(FiniteArms(np.eye(2)), theta=[0.2, 0.9], noise=0.1, shift=20.0)
+    >>> problem.mean(problem.arms.features[0]), problem.best_mean()
+    (20.2, 20.9)
+    """
+
+    def __init__(self, arms: Arms, theta: ArrayLike, noise: Noise | float, shift: float) -> None:
+        self.shift = number("shift", shift)
+        super().__init__(arms, theta, noise)
+
+    def mean(self, x: FloatArray) -> float:
+        return float(x @ self.theta) + self.shift
+
+    def place(self, rounds: int = 0) -> FiniteProblem | None:
+        if not (
+            known_to_kernels(self.noise)
+            and answers_as(self, ShiftedProblem)
+            and isinstance(self.arms, FiniteArms)
+        ):
+            return None
+        arrays = self._arrays(self.arms, self.noise)
+        means = arrays.means + self.shift
+        return arrays._replace(
+            means=means, spreads=self.noise.spreads(means), best=float(means.max())
+        )
+
+    @property
+    def parameters(self) -> dict[str, Any] | None:
+        if type(self).__init__ is not ShiftedProblem.__init__:
+            return None
+        return {"arms": self.arms, "theta": self.theta, "noise": self.noise, "shift": self.shift}

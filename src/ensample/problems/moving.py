@@ -1,8 +1,9 @@
-"""A linear problem whose parameter moves."""
+"""Linear problems whose parameter moves: by drifting, or by jumps."""
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -10,23 +11,26 @@ from numpy.random import Generator
 from ensample.arms import Arms, ChangingArms, FiniteArms
 from ensample.checks import number, whole
 from ensample.errors import InvalidArgument
-from ensample.problems.arrays import FiniteProblem
-from ensample.problems.linear import LinearProblem, Problem
+from ensample.problems.families import unit_rows
+from ensample.problems.family import Family
+from ensample.problems.linear import LinearProblem
 from ensample.problems.noise import Noise, known_to_kernels
+from ensample.problems.problem import FiniteProblem, Problem
 from ensample.types import ArrayLike, FloatArray
 
-MOST_MEANS = 50_000_000  # that a run in kernels is laid out with: 400 MB
+MOST_MEANS = 50_000_000  # of a simulated run: 400 MB
 
 
 class MovingProblem(Problem):
     """One set of arms; after every `every` rounds theta takes a step on the sphere through it.
 
-    theta <- |theta| u / |u| with u = theta / |theta| + step g / sqrt(d), g ~ N(0, I): about `step` as an angle. With
-    `step=None` u = g: the new theta has nothing to do with the old. The path is a function of `seed`. Regret is against the
-    best arm of the moment.
+    theta <- |theta| u / |u| with u = theta / |theta| + step g / sqrt(d), g ~ N(0, I): about `step`
+    as an angle. With `step=None` u = g: the new theta has nothing to do with the old. The path is a
+    function of `seed`. Regret is against the best arm of the moment.
 
     >>> problem = MovingProblem(FiniteArms(np.eye(2)), [0.6, 0.8], 0.1, every=100, step=None, seed=3)
-    >>> problem.at(99).best_mean(), bool(problem.at(100).best_mean() == problem.at(199).best_mean() != 0.8)
+    >>> means = [problem.at(t).best_mean() for t in (99, 100, 199)]
+    >>> means[0], bool(means[1] == means[2] != 0.8)
     (0.8, True)
     """
 
@@ -59,17 +63,11 @@ class MovingProblem(Problem):
     def path(self, count: int) -> FloatArray:
         """The first `count` values of theta, at least: [P, d]."""
         known = self._path
-        if (
-            len(known) < count
-        ):  # what is there already comes out the same, also where threads do this together
-            rng, d, size = (
-                np.random.default_rng(self.seed),
-                self.arms.dim,
-                float(np.linalg.norm(self.theta)),
-            )
-            known = np.empty(
-                (max(count, 2 * len(known)), d)
-            )  # all that a kernel asks for; or, round by round, twice as many
+        if len(known) < count:  # threads that do this together compute the same
+            rng, d = np.random.default_rng(self.seed), self.arms.dim
+            size = float(np.linalg.norm(self.theta))
+            # All that a kernel asks for; round by round, twice as many as before.
+            known = np.empty((max(count, 2 * len(known)), d))
             known[0] = self.theta
             drawn = rng.standard_normal((len(known) - 1, d))
             steps = drawn if self.step is None else size * self.step / d**0.5 * drawn
@@ -91,11 +89,11 @@ class MovingProblem(Problem):
         return None
 
     def best_mean(self, offered: FloatArray | None = None) -> float:
-        """In the first round."""
+        """Return the largest mean of the first round."""
         return self._first.best_mean()
 
     def place(self, rounds: int = 0) -> FiniteProblem | None:
-        """Kernels know noises that are the same everywhere, and runs that are not too long to be laid out."""
+        """Return arrays if the noise is the same everywhere and the means of all periods fit."""
         count = -(-rounds // self.every)
         plain = type(self) is MovingProblem and known_to_kernels(self.noise)
         if not (
@@ -118,3 +116,48 @@ class MovingProblem(Problem):
             return None
         given = {"arms": self.arms, "theta": self.theta, "noise": self.noise}
         return given | {"every": self.every, "step": self.step, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class Drift(Family):
+    """`drift`: as `sphere`, but theta is a random walk on it, of an angle of about `step` a
+    round.
+    """
+
+    name: ClassVar[str] = "drift"
+    dim: int = 10
+    arms: int = 100
+    noise: float | Noise = 0.3
+    step: float = 0.03
+
+    def __post_init__(self) -> None:
+        self.check_fields()
+        number("step", self.step, 0.0)
+
+    def draw(self, rng: Generator) -> MovingProblem:
+        arms, theta = unit_rows(rng, self.arms, self.dim), unit_rows(rng, 1, self.dim)[0]
+        seed = int(rng.integers(1 << 62))
+        return MovingProblem(FiniteArms(arms), theta, self.noise, step=self.step, seed=seed)
+
+
+@dataclass(frozen=True)
+class Switch(Family):
+    """`switch`: as `sphere`, but after every `every` rounds theta is drawn anew."""
+
+    name: ClassVar[str] = "switch"
+    dim: int = 10
+    arms: int = 100
+    noise: float | Noise = 0.3
+    every: int = 1000
+
+    def __post_init__(self) -> None:
+        self.check_fields()
+        whole("every", self.every, 1)
+
+    def draw(self, rng: Generator) -> MovingProblem:
+        arms, theta = (
+            FiniteArms(unit_rows(rng, self.arms, self.dim)),
+            unit_rows(rng, 1, self.dim)[0],
+        )
+        options = {"every": self.every, "seed": int(rng.integers(1 << 62))}
+        return MovingProblem(arms, theta, self.noise, step=None, **options)

@@ -41,16 +41,16 @@ def spread_at(mean: Any, low: float, high: float) -> Any:
 
 
 class Noise(ABC):
-    """Turns a mean into a reward. One of your own defines what is abstract here, and is simulated by live policies."""
+    """A law of rewards given their mean. Problems with a noise of your own run live policies."""
 
     @property
     @abstractmethod
     def subgaussian(self) -> float:
-        """sigma of Assumption 2; infinite where there is none."""
+        """sigma of Assumption 2; infinite if there is none."""
 
     @property
     def size(self) -> float:
-        """What studies call "noise": sigma, or the standard deviation where that is all there is."""
+        """What studies call "noise": sigma, or the standard deviation without one."""
         return self.subgaussian
 
     @abstractmethod
@@ -151,7 +151,7 @@ class BernoulliNoise(KernelNoise):
 
 @dataclass(frozen=True)
 class HeteroscedasticNoise(KernelNoise):
-    """Gaussian with standard deviation low + (high - low) min(1, |mean|): louder where more is at stake."""
+    """Gaussian with standard deviation low + (high - low) min(1, |mean|)."""
 
     low: float
     high: float
@@ -177,3 +177,23 @@ def as_noise(value: object) -> Noise:
     if isinstance(value, type | str):
         raise WrongType("noise", value, "a number or a noise law such as StudentNoise(0.3)")
     return GaussianNoise(value)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class StudentNoise(ScaledNoise):
+    """Student's t with three degrees of freedom and standard deviation `scale`: not subGaussian.
+
+    >>> StudentNoise(0.3).size, StudentNoise(0.3).subgaussian
+    (0.3, inf)
+    """
+
+    scale: float
+    kind = STUDENT_NOISE
+
+    @property
+    def subgaussian(self) -> float:
+        return np.inf
+
+    @property
+    def size(self) -> float:
+        return self.scale

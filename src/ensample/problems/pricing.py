@@ -8,16 +8,16 @@ from numpy.random import Generator
 
 from ensample.arms import FiniteArms
 from ensample.checks import number, vector, whole
-from ensample.problems.arrays import FiniteProblem
 from ensample.problems.family import Family
-from ensample.problems.linear import LinearProblem, answers_as
+from ensample.problems.linear import LinearProblem
 from ensample.problems.noise import SALE_NOISE, KernelNoise
+from ensample.problems.problem import FiniteProblem, answers_as
 from ensample.types import ArrayLike, FloatArray
 
 
 @dataclass(frozen=True)
 class SaleNoise(KernelNoise):
-    """A price is paid or it is not; of a price its revenue's mean alone says nothing, see `PricingProblem`."""
+    """The noise of sales: a price is paid or it is not. See `PricingProblem`."""
 
     price: float  # the largest
     kind = SALE_NOISE
@@ -32,7 +32,7 @@ class SaleNoise(KernelNoise):
 
 
 class PricingProblem(LinearProblem):
-    """An arm, a basis vector, is a price that is paid with a probability of its own: the reward is the price, or 0.
+    """Each arm, a basis vector, is a price, paid with a probability of its own: reward it or 0.
 
     >>> problem = PricingProblem(prices=[1.0, 10.0], demand=[0.9, 0.2])
     >>> problem.best_mean(), problem.spreads.tolist()
@@ -72,9 +72,10 @@ class PricingProblem(LinearProblem):
 
 @dataclass(frozen=True)
 class Pricing(Family):
-    """`pricing`: `arms` prices up to `top`, each a basis vector; how much customers would pay differs from run to run.
+    """`pricing`: `arms` prices up to `top`, each a basis vector.
 
-    A price p is paid with probability 1 / (1 + exp(8 (p - w) / top)), with w uniform on [0.2, 0.8] top.
+    A price p is paid with probability 1 / (1 + exp(8 (p - w) / top)), with w uniform on [0.2, 0.8]
+    top, drawn for each run.
     """
 
     name: ClassVar[str] = "pricing"

@@ -1,4 +1,6 @@
-"""Tables of the user's own: frames of pandas or polars, or files; columns of numbers and of words."""
+"""Tables of the user's own: frames of pandas or polars, or files; columns of numbers and of
+words.
+"""
 
 import os
 from typing import Any
@@ -63,7 +65,8 @@ def column_named(argument: str, table: Table, name: str) -> list[Any]:
 
 
 def numbers_of(argument: str, table: Table) -> FloatArray:
-    """[n, p]: numbers and booleans as they are, an indicator for each word, and one for what is missing.
+    """[n, p]: numbers and booleans as they are, an indicator for each word, and one for what is
+    missing.
 
     >>> numbers_of("data", {"age": [31, None], "device": ["phone", "desk"]})
     array([[31.,  0.,  0.,  1.],

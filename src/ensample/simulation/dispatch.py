@@ -24,7 +24,7 @@ from ensample.errors import InvalidArgument, LiveSimulationWarning
 from ensample.models import Linear, RewardModel
 from ensample.policies.recipe import Recipe
 from ensample.problems import Problem
-from ensample.problems.arrays import ContextualProblem, FiniteProblem
+from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.randomness import RunGenerators
 from ensample.simulation.state import Rngs, RunState
 

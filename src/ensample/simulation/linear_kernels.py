@@ -27,7 +27,7 @@ from ensample.policies.kveton_phe import independent_rows
 from ensample.policies.multiplier_bootstrap import MultiplierBootstrap
 from ensample.policies.recipe import Recipe
 from ensample.policies.sup_linucb import SupLinUCB
-from ensample.problems.arrays import ContextualProblem, FiniteProblem
+from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.simulation.dispatch import Evaluation, SimulatedRun, simulates
 from ensample.simulation.options import (
     LAWS,

@@ -25,7 +25,7 @@ from ensample.policies import (
 )
 from ensample.policies.generalized import EXACT
 from ensample.policies.kveton_phe import independent_rows
-from ensample.problems.arrays import ContextualProblem, FiniteProblem
+from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.simulation.dispatch import Evaluation, SimulatedRun, simulates
 from ensample.simulation.options import (
     Options,

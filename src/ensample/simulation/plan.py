@@ -15,7 +15,7 @@ from ensample.checks import whole
 from ensample.errors import InvalidArgument
 from ensample.policies.recipe import Recipe
 from ensample.problems import BernoulliNoise, Family, LinearProblem, Problem
-from ensample.problems.arrays import ContextualProblem, FiniteProblem, with_constant
+from ensample.problems.problem import ContextualProblem, FiniteProblem, with_constant
 from ensample.randomness import RunGenerators
 from ensample.simulation import linear_kernels as linear_kernels  # registers kernels
 from ensample.simulation import logistic_kernels as logistic_kernels

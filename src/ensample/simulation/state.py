@@ -11,7 +11,7 @@ from numpy.random import Generator
 from ensample.calibration import Unknown
 from ensample.memory import aligned
 from ensample.models.ridge import first_prior, new_scales
-from ensample.problems.arrays import ContextualProblem, FiniteProblem
+from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.types import CountArray, FloatArray, IntArray
 
 COUNT_BLOCK = 16  # pull counts that the core compares at once

@@ -1,0 +1,148 @@
+"""Problems: environments with known truth, and their arrays for the compiled core."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.arms import Arms, FiniteArms
+from ensample.checks import instance, vector
+from ensample.errors import InvalidArgument
+from ensample.memory import aligned
+from ensample.problems.noise import Noise, as_noise
+from ensample.types import ArrayLike, FloatArray, IntArray
+
+
+class FiniteProblem(NamedTuple):
+    """Problem with finitely many arms.
+
+    Rows of `features` past K are observed in the warm-up only.
+    """
+
+    features: FloatArray  # [K + W, d]
+    by_coordinate: FloatArray  # [d, K]
+    means: FloatArray  # [K + W]
+    spreads: FloatArray  # [K + W] standard deviation of the noise
+    noise: int  # NORMAL_NOISE to SALE_NOISE of `problems.noise`
+    best: float  # the largest mean on offer
+    warmup: IntArray  # rows of `features` observed before the first round
+    opening: IntArray  # arms that the first rounds must play
+    mean_path: FloatArray  # means of a truth that moves, one row a period [P, K]
+    best_means: FloatArray  # the largest of each [P]
+    period: int  # rounds in a row of `mean_path`; 0 if the truth does not move
+
+
+class ContextualProblem(NamedTuple):
+    """Problem with arms that change every round, or the unit ball."""
+
+    theta: FloatArray  # [d]
+    offered: int  # arms a round, unit vectors in random directions; 0: the unit ball
+    noise: int  # NORMAL_NOISE to SALE_NOISE of `problems.noise`
+    low: float  # of the noise's spread, as in `spread_at`
+    high: float
+    link: int = -1  # of the means; -1: they are linear
+    constant: bool = False  # whether the last feature is 1, and the unit vectors are of the others
+
+
+def with_constant(problem: FiniteProblem) -> FiniteProblem:
+    """Add a last feature that is 1, and 0 in `by_coordinate`.
+
+    It does not matter to the choice among arms.
+    """
+    d, arms = problem.by_coordinate.shape
+    (by_coordinate,) = aligned((d + 1, arms))
+    by_coordinate[:d] = problem.by_coordinate
+    features = np.hstack([problem.features, np.ones((len(problem.features), 1))])
+    return problem._replace(features=features, by_coordinate=by_coordinate)
+
+
+QUESTIONS = ("at", "offer", "mean", "best_mean", "reward")  # of a run to a problem
+
+
+class Problem(ABC):
+    """Rewards with mean x'theta and noise. Mean, best mean and noisy reward are separate
+    questions.
+    """
+
+    linear: ClassVar[bool] = True  # whether theorems about x'theta are about it
+
+    def __init__(self, arms: Arms, theta: ArrayLike, noise: Noise | float) -> None:
+        self.arms: Arms = instance("arms", arms, Arms, "arms such as FiniteArms(features)")
+        self.theta = vector("theta", theta, arms.dim)
+        self.noise = as_noise(noise)
+
+    @abstractmethod
+    def offer(self, rng: Generator) -> FloatArray | None:
+        """Return the arms of a round, [K_t, d]; None if they are always the same."""
+
+    @abstractmethod
+    def best_mean(self, offered: FloatArray | None = None) -> float:
+        """Return the largest mean on offer."""
+
+    def mean(self, x: FloatArray) -> float:
+        """E[Y | x]."""
+        return float(x @ self.theta)
+
+    def reward(self, x: FloatArray, rng: Generator) -> float:
+        """Draw a reward."""
+        mean = self.mean(x)
+        return self.noise.draw(mean, float(self.noise.spreads(np.array(mean))), rng)
+
+    def at(self, t: int) -> "Problem":
+        """Return the problem of round t, from 0: this one, unless the truth moves."""
+        return self
+
+    @property
+    def moves(self) -> bool:
+        """Whether rounds have truths of their own, which no theorem is about."""
+        return type(self).at is not Problem.at
+
+    def place(self, rounds: int = 0) -> FiniteProblem | ContextualProblem | None:
+        """Return the problem as arrays for so many rounds.
+
+        None if kernels do not know its arms, noise or rewards.
+        """
+        return None
+
+    @property
+    def parameters(self) -> dict[str, Any] | None:
+        """The arguments that make this problem again; None if they cannot be written down."""
+        return None
+
+
+def answers_as(problem: Problem, kind: type[Problem]) -> bool:
+    """Whether a problem answers all questions of a run as `kind` does, so that kernels may."""
+    given = type(problem)
+    return given is kind or all(
+        getattr(given, question) is getattr(kind, question) for question in QUESTIONS
+    )
+
+
+class NonlinearProblem(Problem):
+    """Rewards with mean f(x) and noise. No theorem here is about it, and live policies play it."""
+
+    linear: ClassVar[bool] = False
+
+    def __init__(self, arms: Arms, noise: Noise | float) -> None:
+        self.arms = instance("arms", arms, Arms, "arms such as FiniteArms(features)")
+        self.noise = as_noise(noise)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.arms!r}, noise={self.noise!r})"
+
+    @abstractmethod
+    def means(self, rows: FloatArray) -> FloatArray:
+        """f of each row of features [K, d]: [K]."""
+
+    def mean(self, x: FloatArray) -> float:
+        return float(self.means(x[None])[0])
+
+    def offer(self, rng: Generator) -> FloatArray | None:
+        return None
+
+    def best_mean(self, offered: FloatArray | None = None) -> float:
+        rows = self.arms.rows if offered is None and isinstance(self.arms, FiniteArms) else offered
+        if rows is None:
+            raise InvalidArgument("offered", offered, "the arms of a round")
+        return float(self.means(rows).max())
