@@ -136,17 +136,12 @@ def every_public_name_has_an_entry(site: Path, pages: dict[Path, Page]) -> None:
         *(page.ids for path, page in pages.items() if path.parent == site / "reference")
     )
     asked = {
-        f"ensample.client.asks.{name}"
-        for name, made in vars(ensample.client.Client).items()
-        if is_asked(made)
+        f"ensample.client.calls.{name}"
+        for name in vars(ensample.client.clients.Methods)
+        if not name.startswith("_")
     }
     missing = [path for path in [*homes().values(), *asked] if path not in ids]
     assert not missing
-
-
-def is_asked(made: object) -> bool:
-    """Whether a client's method is made of a function of `asks`, and documented there."""
-    return getattr(made, "__name__", None) in vars(ensample.client.asks)
 
 
 def homes() -> dict[str, str]:

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import ensample as es
-from ensample.client import AsyncClient, Client, Decision, ServiceError, asks
+from ensample.client import AsyncClient, Client, Decision, ServiceError, calls
 from ensample.service.auth import new_key
 from service.conftest import ADDRESS, Serve, Served
 from service.live import Live
@@ -135,11 +135,7 @@ async def experiments_of(client: AsyncClient) -> list[Any]:
 
 def test_both_have_the_same_methods() -> None:
     def methods(kind: type) -> dict[str, Any]:
-        return {
-            name: item
-            for name, item in vars(kind).items()
-            if callable(item) and not name.startswith("_")
-        }
+        return {name: getattr(kind, name) for name in dir(kind) if not name.startswith("_")}
 
     mine, other = methods(Client), methods(AsyncClient)
     assert list(mine) == list(other) and len(mine) == 17
@@ -247,7 +243,7 @@ class Flaky(httpx.BaseTransport):
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found: list[float] = []
-    monkeypatch.setattr("ensample.client.synchronous.time.sleep", found.append)
+    monkeypatch.setattr("ensample.client.clients.time.sleep", found.append)
     return found
 
 
@@ -300,11 +296,11 @@ def test_without_ids_it_would_be_done_twice(
 ) -> None:
     """The negative control."""
     service = added_up(serve())
-    monkeypatch.setattr(asks, "with_id", lambda body: body)
+    monkeypatch.setattr(calls, "with_id", lambda body: body)
     client, _ = flaky(service, "lost")
     client.decide("shop", {"age": 3})
     assert service.get("/v1/experiments/shop").json()["decisions"] == 5
-    monkeypatch.setattr(asks, "new_id", lambda: None)
+    monkeypatch.setattr(calls, "new_id", lambda: None)
     client, _ = flaky(service, "lost")
     client.reward("shop", "q", 0.25)
     assert service.get("/v1/experiments/shop").json()["outcomes"]["applied"] == 2

@@ -1,6 +1,8 @@
-"""Clients of the decision service (extra `client`): `Client`, `AsyncClient`, and `EnsampleProvider` for OpenFeature.
+"""Clients of the decision service (extra `client`): `Client`, `AsyncClient`, and `EnsampleProvider`
+for OpenFeature.
 
-They do the same in the same words; with `AsyncClient` one awaits. docs/clients.md has lines that run.
+They do the same in the same words; with `AsyncClient` one awaits. docs/clients.md has lines that
+run.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -10,9 +12,8 @@ from ensample.extras import package, require
 
 require("httpx", user="ensample.client")
 
-from ensample.client.answers import Decision, EventOutcome, ExperimentView, Explained  # noqa: E402
-from ensample.client.asynchronous import AsyncClient  # noqa: E402
-from ensample.client.synchronous import Client  # noqa: E402
+from ensample.client.calls import Decision, EventOutcome, ExperimentView, Explained  # noqa: E402
+from ensample.client.clients import AsyncClient, Client  # noqa: E402
 
 if TYPE_CHECKING:
     from ensample.client.provider import EnsampleProvider

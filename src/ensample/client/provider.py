@@ -1,4 +1,4 @@
-"""OpenFeature's provider for the service, which also says rewards (extra `openfeature`)."""
+"""OpenFeature's provider for the service, which also sends rewards (extra `openfeature`)."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -9,18 +9,19 @@ from openfeature.evaluation_context import EvaluationContext
 from openfeature.provider import Metadata
 from openfeature.track import TrackingEventDetails
 
-from ensample.client.synchronous import Client
+from ensample.client.clients import Client
 from ensample.errors import ServiceError, WrongType
 
 logger = logging.getLogger("ensample.client")
 
 
 class EnsampleProvider(OFREPProvider):
-    """The stock provider for OFREP, and `track`: what happened is the reward of the decision that the targeting key has.
+    """The stock provider for OFREP, whose `track` sends the reward of a targeting key's decision.
 
-    `rewards` says which event is a reward of which experiments: `{"bought": "shop"}`, or a list of them. Other events are not
-    sent. The attribute `experiment` of an event's details names one too. An event without a value is worth 1. A reward that
-    cannot be sent is logged and not raised, because `track` is not what a request is about.
+    `rewards` says which event is a reward of which experiments: `{"bought": "shop"}`, or a list of
+    them. Other events are not sent. The attribute `experiment` of an event's details names one too.
+    An event without a value is worth 1. A reward that cannot be sent is logged and not raised,
+    because `track` is not what a request is about.
     """
 
     def __init__(
@@ -36,7 +37,7 @@ class EnsampleProvider(OFREPProvider):
         super().__init__(url, headers_factory=lambda: headers, timeout=timeout)
         self._client = Client(url, key, timeout=timeout, retries=retries)
         self._rewards = {
-            event: named(event, experiments) for event, experiments in (rewards or {}).items()
+            event: checked_names(event, name) for event, name in (rewards or {}).items()
         }
 
     def get_metadata(self) -> Metadata:
@@ -50,6 +51,7 @@ class EnsampleProvider(OFREPProvider):
     ) -> None:
         details = tracking_event_details or TrackingEventDetails()
         key = None if evaluation_context is None else evaluation_context.targeting_key
+        value = 1.0 if details.value is None else details.value
         own: Any = details.attributes.get("experiment")
         experiments = [own] if isinstance(own, str) else self._rewards.get(tracking_event_name, [])
         if experiments and not key:
@@ -58,30 +60,20 @@ class EnsampleProvider(OFREPProvider):
             )
             return
         for experiment in experiments:
-            self._say(
-                experiment,
-                str(key),
-                1.0 if details.value is None else details.value,
-                tracking_event_name,
-            )
-
-    def _say(self, experiment: str, key: str, value: float, event: str) -> None:
-        try:
-            self._client.event(experiment, key, value, event=event)
-        except ServiceError as error:
-            logger.warning(
-                "the event %s is lost to the experiment %s: %s", event, experiment, error
-            )
+            try:
+                self._client.event(experiment, str(key), value, event=tracking_event_name)
+            except ServiceError as error:
+                text = "the event %s is lost to the experiment %s: %s"
+                logger.warning(text, tracking_event_name, experiment, error)
 
     def shutdown(self) -> None:
         self._client.close()
         self.session.close()
 
 
-def named(event: str, experiments: str | Sequence[str]) -> list[str]:
+def checked_names(event: str, experiments: str | Sequence[str]) -> list[str]:
     found = [experiments] if isinstance(experiments, str) else list(experiments)
     if not all(isinstance(name, str) and name for name in found):
-        raise WrongType(
-            f"rewards[{event!r}]", experiments, "the name of an experiment, or a list of names"
-        )
+        expected = "the name of an experiment, or a list of names"
+        raise WrongType(f"rewards[{event!r}]", experiments, expected)
     return found
