@@ -11,7 +11,7 @@ import pytest
 
 from ensample.claims import Claim, Kind, Outcome
 from ensample.report.paper import Finding
-from ensample.report.paper.figures import for_file
+from ensample.report.paper.page import svg_file
 from ensample.report.paper.text import measurement, refutation, strength, summary_row
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "paper.md"
@@ -53,7 +53,7 @@ def says_what_was_found(finding: Finding) -> None:
     drawing = DOCUMENT.parent / "images" / DOCUMENT.stem / f"{claim.id}.svg"
     assert drawing.exists() == (outcome.figure is not None), STALE
     if outcome.figure is not None and not alike(
-        for_file(outcome.figure, claim.id), drawing.read_text(), PIXEL
+        svg_file(outcome.figure, claim.id), drawing.read_text(), PIXEL
     ):
         pytest.fail(f"{drawing.name} is stale: run `make docs`")
 

@@ -19,7 +19,7 @@ import ensample as es
 from ensample import _core
 from ensample.codec import describe, rebuild
 from ensample.report.study import write_report
-from ensample.report.study.asked import as_toml, code_line
+from ensample.report.study.reproduction import as_toml, code_line
 from ensample.simulation import dispatch as kernels
 
 GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"

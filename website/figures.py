@@ -9,7 +9,7 @@ import numpy as np
 import ensample as es
 from ensample.claims import Curve, Figure
 from ensample.palette import variables
-from ensample.report.paper.figures import for_file
+from ensample.report.paper.page import svg_file
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SMOOTH = 100  # decisions
@@ -248,5 +248,5 @@ if __name__ == "__main__":
     (IMAGES / "tutorials").mkdir(exist_ok=True)
     for name, figure in FIGURES.items():
         (IMAGES / "tutorials" / f"{name}.svg").write_text(
-            for_file(figure(), name), encoding="utf-8"
+            svg_file(figure(), name), encoding="utf-8"
         )

@@ -14,7 +14,7 @@ from mkdocs.structure.pages import Page
 
 from ensample.names import HOMES
 from ensample.palette import variables
-from ensample.report.paper.formula import formula
+from ensample.report.paper.mathml import formula
 
 ROOT = Path(__file__).parents[1]
 FROM_THE_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}

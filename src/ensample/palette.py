@@ -67,4 +67,4 @@ def sheet() -> str:
     light, dark = (
         "".join(f"{name}:{pair[place]};" for name, pair in variables().items()) for place in (0, 1)
     )
-    return f":root{{color-scheme:light dark;{light}}}\n@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
+    return f":root{{color-scheme:light dark;{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"

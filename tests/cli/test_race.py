@@ -23,7 +23,8 @@ from ensample.cli.policies import POLICIES, RECIPES, USUAL, prepare, usual_race
 from ensample.cli.race import minus_best, shown_gap
 from ensample.codec import PARTS, classes_of
 from ensample.problems import families_by_name
-from ensample.report.race import figure as report
+from ensample.report import race as report
+from ensample.report.figures import save
 from prompt import ENSAMPLE, PLAIN, ensample
 
 SMALL = ("--dim", "4", "--arms", "8", "--horizon", "200", "--runs", "4")
@@ -421,7 +422,7 @@ def test_an_interrupted_figure_leaves_the_old_one(
     figure = report.draw(small_runs(), "a race")
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        report.save(figure, tmp_path, "race")
+        save(figure, tmp_path, "race")
     assert [path.name for path in tmp_path.iterdir()] == ["race.png"] and (
         tmp_path / "race.png"
     ).read_text() == "old"
@@ -429,8 +430,8 @@ def test_an_interrupted_figure_leaves_the_old_one(
 
 def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
     runs = small_runs()
-    first = report.save(report.draw(runs, "a race"), tmp_path, "first")
-    second = report.save(report.draw(runs, "a race"), tmp_path, "second")
+    first = save(report.draw(runs, "a race"), tmp_path, "first")
+    second = save(report.draw(runs, "a race"), tmp_path, "second")
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 
 
@@ -485,7 +486,7 @@ def test_figures_of_next_to_nothing(arms: int, horizon: int, runs: int, tmp_path
     runs_ = es.simulate(
         es.EnsembleSampling(3, 0.3), es.problem("sphere", dim=2, arms=arms), horizon, runs
     )
-    assert len(report.save(report.draw({"a": runs_}, "nothing to see"), tmp_path, "race")) == 2
+    assert len(save(report.draw({"a": runs_}, "nothing to see"), tmp_path, "race")) == 2
 
 
 def test_no_figure_library_before_a_race() -> None:

@@ -4,8 +4,9 @@ import re
 
 from documented import DOCUMENT, SEED, STALE
 from ensample.claims import CLAIMS, Outcome, Scale, Section, Verdict
-from ensample.report.paper import Finding, prose
-from ensample.report.paper.document import document
+from ensample.report.paper import Finding
+from ensample.report.paper.page import document
+from ensample.report.paper.text import PROSE
 
 ANY = Outcome(0.5, "<=", 1.0, 0.5, Verdict.HOLDS, 1)
 MEASURED = re.compile(r"^(\| \[|- Measured:|- Power:|- Broken twin:).*$", re.MULTILINE)
@@ -58,8 +59,8 @@ def test_every_link_leads_somewhere() -> None:
 
 
 def test_every_section_is_introduced() -> None:
-    assert set(prose.INTRODUCTIONS) == set(Section)
-    for text in prose.INTRODUCTIONS.values():
+    assert set(PROSE["sections"]) == {section.name.lower() for section in Section}
+    for text in map(str.strip, PROSE["sections"].values()):
         assert text.count("$") % 2 == 0 and 2 <= len(re.findall(r"[.:;](?: |$)", text)) <= 9
 
 

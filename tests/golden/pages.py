@@ -12,7 +12,7 @@ import numpy as np
 import ensample as es
 from ensample.claims import CLAIMS, Curve, Figure, Outcome, Scale, Verdict
 from ensample.report.paper import Finding, page
-from ensample.report.paper.document import document
+from ensample.report.paper.page import document
 from ensample.report.study import write_report
 from ensample.version import __version__
 from report.conftest import STUDIES, evaluation_page

@@ -16,11 +16,11 @@ from ensample.report.study.answers import (
     answer_table,
     answer_words,
     answers,
+    is_surely_worse,
     stuck_words,
     surely_words,
-    surely_worse,
 )
-from ensample.report.study.figures.series import Series
+from ensample.report.study.series import Series
 from ensample.statistics import student_quantile
 from evidence import FALSE_ALARM
 
@@ -80,13 +80,13 @@ def test_a_difference_survives_all_comparisons_of_its_problem() -> None:
     pairs = (one - best)[:, 0]
     t = pairs.mean() / (pairs.std(ddof=1) / np.sqrt(12))
     for comparisons in (1, 2, 5, 20, 1000):
-        assert surely_worse(outcome(one, [1]), outcome(best, [1]), comparisons) == (
+        assert is_surely_worse(outcome(one, [1]), outcome(best, [1]), comparisons) == (
             t > student_quantile(0.05 / comparisons / 2.0, 11)
         )
-    assert surely_worse(outcome(one, [1]), outcome(best, [1]), 1) and not surely_worse(
+    assert is_surely_worse(outcome(one, [1]), outcome(best, [1]), 1) and not is_surely_worse(
         outcome(one, [1]), outcome(best, [1]), 1000
     )
-    assert not surely_worse(outcome(one[:1], [1]), outcome(best[:1], [1]), 1), (
+    assert not is_surely_worse(outcome(one[:1], [1]), outcome(best[:1], [1]), 1), (
         "one run says nothing"
     )
 
@@ -120,7 +120,7 @@ def test_of_policies_that_are_equal_none_is_surely_worse() -> None:
         found = answer_of(group, "p")
         best = made[int(found.best)]
         sure += bool(found.beaten)
-        control += any(surely_worse(one, best, 9) for one in made if one is not best)
+        control += any(is_surely_worse(one, best, 9) for one in made if one is not best)
     most = stats.binom.isf(FALSE_ALARM, studies, 0.05)
     assert sure <= most < control
 

@@ -9,7 +9,7 @@ import pytest
 
 from browsing import as_rgb, browser, contrast, visit
 from ensample.claims import CLAIMS, Scale
-from ensample.report.drawing.style import variables
+from ensample.palette import variables
 from ensample.report.paper import page
 from report.test_paper_page import FINDINGS
 

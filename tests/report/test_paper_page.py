@@ -14,13 +14,10 @@ from documented import alike
 from ensample.claims import CLAIMS, Broken, Curve, Figure, Kind, Outcome, Scale, Verdict
 from ensample.claims.texts import place
 from ensample.report.paper import Finding, page
-from ensample.report.paper.document import document
-from ensample.report.paper.figures import for_file, for_page
-from ensample.report.paper.findings import three
-from ensample.report.paper.formula import formula
-from ensample.report.paper.plain import for_markdown
-from ensample.report.paper.prose import INTRODUCTIONS, NOTATION
-from ensample.report.paper.rendering import blocks, inline
+from ensample.report.paper.markdown import to_html, to_inline_html, to_markdown
+from ensample.report.paper.mathml import formula
+from ensample.report.paper.page import document, svg_file, svg_for_page
+from ensample.report.paper.text import PROSE, three_digits
 
 CURVES = (
     Curve("sum, lam = 1", (1.0, 10.0, 100.0), (1.0, 2.0, 5.0)),
@@ -84,9 +81,11 @@ def test_every_claim_has_all_its_parts() -> None:
             claim.statement[1:],
             claim.note,
         ):
-            assert inline(for_markdown(part)) in said, part
+            assert to_inline_html(to_markdown(part)) in said, part
         for part in (
-            claim.reference if place(claim.reference) else inline(for_markdown(claim.reference)),
+            claim.reference
+            if place(claim.reference)
+            else to_inline_html(to_markdown(claim.reference)),
             "Power",
             claim.kind.value.capitalize(),
             "1,234",
@@ -117,8 +116,9 @@ def test_every_formula_is_drawn(claim) -> None:
 
 
 def test_the_notation_is_drawn() -> None:
-    assert all("<math>" in formula(symbol.latex) for symbol in NOTATION)
-    for text in (*(symbol.meaning for symbol in NOTATION), *INTRODUCTIONS.values()):
+    assert all("<math>" in formula(symbol["latex"]) for symbol in PROSE["notation"])
+    meanings = (symbol["meaning"] for symbol in PROSE["notation"])
+    for text in (*meanings, *PROSE["sections"].values()):
         assert all("<math>" in formula(latex) for latex in text.split("$")[1::2])
 
 
@@ -195,17 +195,17 @@ def test_the_page_is_made_of_what_the_document_says() -> None:
     ]
     assert len(pieces) > 4 * len(CLAIMS)
     for piece in pieces:
-        assert blocks(piece) in text, piece
+        assert to_html(piece) in text, piece
 
 
 def test_only_tags_of_ours_are_tags() -> None:
-    assert blocks("<b onclick=x>a</b> <sub>t</sub> <!-- c --> <SUB>") == (
+    assert to_html("<b onclick=x>a</b> <sub>t</sub> <!-- c --> <SUB>") == (
         "<p>&lt;b onclick=x&gt;a&lt;/b&gt; <sub>t</sub> &lt;!-- c --&gt; &lt;SUB&gt;</p>\n"
     )
-    assert "<script" not in blocks("<script>\nalert(1)\n</script>") and "<i>" not in blocks(
+    assert "<script" not in to_html("<script>\nalert(1)\n</script>") and "<i>" not in to_html(
         "```\n<i>\n```"
     )
-    assert "<a" not in blocks("[a](javascript:alert)")
+    assert "<a" not in to_html("[a](javascript:alert)")
 
 
 def test_it_needs_nothing_from_elsewhere() -> None:
@@ -256,29 +256,29 @@ def test_rounding_errors_have_no_digits() -> None:
 
 
 def test_the_same_figure_gives_the_same_bytes() -> None:
-    assert for_file(FIGURE, "a") == for_file(FIGURE, "a")
-    root = ElementTree.fromstring(for_file(FIGURE, "a"))
+    assert svg_file(FIGURE, "a") == svg_file(FIGURE, "a")
+    root = ElementTree.fromstring(svg_file(FIGURE, "a"))
     assert (
         root.tag == "{http://www.w3.org/2000/svg}svg" and "from 1 to 5" in root.attrib["aria-label"]
     )
-    assert "β_T" in unescape(for_page(FIGURE, "a"))
+    assert "β_T" in unescape(svg_for_page(FIGURE, "a"))
     moved = replace(
         FIGURE, curves=(Curve("sum, lam = 1", (1.0, 10.0, 100.0), (1.0, 3.0, 5.0)), CURVES[1])
     )
-    assert not alike(for_file(FIGURE, "a"), for_file(moved, "a"), 0.5), (
+    assert not alike(svg_file(FIGURE, "a"), svg_file(moved, "a"), 0.5), (
         "negative control of the test for staleness"
     )
 
 
 def test_words_become_symbols() -> None:
-    said = inline(for_markdown("the round's |theta~_t|_V, not V^-1"))
+    said = to_inline_html(to_markdown("the round's |theta~_t|_V, not V^-1"))
     assert said == "the round's |θ̃<sub>t</sub>|<sub>V</sub>, not V<sup>−1</sup>"
-    assert for_markdown("x*'theta* >= 0") == r"x\*<sup>⊤</sup>θ\* ≥ 0"
+    assert to_markdown("x*'theta* >= 0") == r"x\*<sup>⊤</sup>θ\* ≥ 0"
     assert (
-        inline(for_markdown("lambda and zeta stay words; thetas too"))
+        to_inline_html(to_markdown("lambda and zeta stay words; thetas too"))
         == "lambda and zeta stay words; thetas too"
     )
-    assert [three(x) for x in (999.6, 1e-4, 0.99999)] == ["1,000", "0.0001", "1"]
+    assert [three_digits(x) for x in (999.6, 1e-4, 0.99999)] == ["1,000", "0.0001", "1"]
 
 
 def test_a_browser_reads_it_without_complaint(tmp_path: Path) -> None:

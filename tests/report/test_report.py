@@ -20,15 +20,15 @@ import ensample as es
 from ensample.errors import InvalidArgument, WrongType
 from ensample.lab import BUNDLED, bundled
 from ensample.numerals import aligned
-from ensample.report.drawing.style import variables
-from ensample.report.pages.resources import resource
+from ensample.palette import variables
+from ensample.report.html import resource
 from ensample.report.study import write_report
-from ensample.report.study.asked import as_toml, code_line, grid_tables
-from ensample.report.study.figures.arrange import LINES, REFERENCES, STEPS, Looks, arrange
-from ensample.report.study.figures.hindsight import hindsight, hindsight_plate
-from ensample.report.study.figures.series import along, at_last_horizon, singles
-from ensample.report.study.sections import final_words, own_words, sections
-from ensample.report.study.tables import best_table, bound_table, compared, final_table
+from ensample.report.study.measures import hindsight, hindsight_plate
+from ensample.report.study.panels import LINES, REFERENCES, STEPS, Looks, arrange
+from ensample.report.study.reproduction import as_toml, code_line, grid_tables, own_code_words
+from ensample.report.study.sections import final_words, sections
+from ensample.report.study.series import along, at_last_horizon, singles
+from ensample.report.study.tables import best_table, bound_table, compared_fields, final_table
 
 NAMES = ("sizes", "grid", "members", "tuned", "one", "hostile")
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -180,7 +180,7 @@ def test_names_are_shown_and_never_run(
         assert cell.policy in page.text and cell.problem in page.text
     assert page.all("script") == [{}] and not page.all("img")
     assert re.findall(r"<script.*?>(.*?)</script>", texts["hostile"], re.DOTALL) == [
-        resource("pages/curves.js")
+        resource("curves.js")
     ]
     assert "alert(3)" in html.unescape("".join(str(svg["aria-label"]) for svg in page.all("svg")))
     assert (
@@ -237,7 +237,7 @@ def test_no_success_is_marked_against_a_cell_that_others_may_beat(
     assert not any(row["minus baseline"].kind for row in others)
     assert not results.differences("ES")["alike"].any()
     lower = {"against": "ES, sphere, size=1", "mean": -2.0, "low": -3.0, "high": -1.0}
-    kinds = [compared(lower | {"alike": alike}, {})[1].kind for alike in (True, False)]
+    kinds = [compared_fields(lower | {"alike": alike}, {})[1].kind for alike in (True, False)]
     assert kinds == ["lower", ""]
     assert "another of them may be better" in " ".join(final_words(results, "ES"))
     assert "baseline" not in [column.name for column in final_table(results, "Thompson").columns]
@@ -274,12 +274,12 @@ def test_code_of_ones_own_is_asked_for_and_its_fields_are_shown(
         and "boldness: 0.25 by default" in options[0]
         and not options[1]
     )
-    (words,) = own_words(study.own_code)
+    (words,) = own_code_words(study.own_code)
     digest = hashlib.sha256(OWN.encode()).hexdigest()
     assert f"pair_of_mine ({study.own_code['pair_of_mine']})" in words and digest.startswith(
         study.own_code["pair_of_mine"]
     )
-    assert not own_words(es.Study(**study.describe() | {"policy": "Greedy"}).own_code)
+    assert not own_code_words(es.Study(**study.describe() | {"policy": "Greedy"}).own_code)
 
 
 def test_bounds_say_when_they_say_nothing(

@@ -119,10 +119,11 @@ def race(
 
 def draw(results: dict[str, Runs], title: str, folder: Path) -> list[Path]:
     """Write the figure's files."""
-    from ensample.report import race as figure
+    from ensample.report import race
+    from ensample.report.figures import save
 
     labelled = {contender(name).label: result for name, result in results.items()}
-    return figure.save(figure.draw(labelled, title), folder, "race")
+    return save(race.draw(labelled, title), folder, "race")
 
 
 def run(

@@ -1,1 +1,1 @@
-"""Pages and figures of results, a sub-package a page; nothing here simulates. Needs the extra `lab`."""
+"""Pages and figures of results; nothing here simulates. Needs the extra `lab`."""

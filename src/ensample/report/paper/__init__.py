@@ -1,7 +1,6 @@
-"""The paper retold as claims: a page, and the same as Markdown."""
+"""Page and Markdown of the paper retold as claims."""
 
-from ensample.report.paper.document import write_document
-from ensample.report.paper.findings import Finding
-from ensample.report.paper.html import page
+from ensample.report.paper.page import page, write_document
+from ensample.report.paper.text import Finding
 
 __all__ = ["Finding", "page", "write_document"]

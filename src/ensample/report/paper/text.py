@@ -1,37 +1,52 @@
-"""The paper retold as claims, in pieces of Markdown: what the document and the page are both made of.
+"""Words of the paper retold as claims: pieces of Markdown for the document and the page.
 
-The same findings give the same text, so that a test can call the document stale.
+The same findings give the same text on every machine, so that a test can call the document stale.
+Numbers have three digits: few enough that the last bits of a processor's arithmetic do not show.
+Errors of rounding have no digit that two machines agree on, so they are called rounding.
 """
 
 import re
+import tomllib
 from collections.abc import Sequence
-from typing import NamedTuple
+from importlib.resources import files
+from typing import Any, NamedTuple
 
-from ensample.claims import Claim, Outcome, Scale, Section
+from ensample.claims import Claim, Kind, Outcome, Scale, Section, Verdict
 from ensample.claims.evidence import SUITE_FALSE_ALARM
 from ensample.claims.power import smallest
 from ensample.claims.texts import place
-from ensample.numerals import NOTHING
-from ensample.report.paper import prose
-from ensample.report.paper.findings import (
-    Finding,
-    claimed,
-    counted,
-    detail,
-    margin,
-    measured,
-    sentence,
-    size,
-    three,
-    verdict,
+from ensample.numerals import NOTHING, numeral
+from ensample.report.paper.markdown import (
+    code,
+    math_block,
+    quoted_formula,
+    to_markdown,
+    with_formulas,
 )
-from ensample.report.paper.plain import for_markdown
 
 TITLE = "The executable paper"
+PROSE: dict[str, Any] = tomllib.loads(
+    files("ensample.report.paper").joinpath("prose.toml").read_text(encoding="utf-8")
+)
+ROUNDING = 1e-9  # below this a number that should be 0 is the noise of arithmetic
+RELATIONS = {"<=": "≤", ">=": "≥", "=": "="}
+MOST_DETAILS = 6
+SYMBOL_NAMES = ("theta", "lam", "beta")
+
+
+class Finding(NamedTuple):
+    """A claim, what its check found, and what the same check found about its broken twin."""
+
+    claim: Claim
+    outcome: Outcome
+    twin: Outcome
+    seconds: float = 0.0
+    sharp: bool = True
+    powers: tuple[float | None, ...] = ()
 
 
 class Article(NamedTuple):
-    """A claim: its title, and what is said, measured and broken."""
+    """A claim in words: what is said, measured and broken."""
 
     finding: Finding
     title: str
@@ -44,33 +59,35 @@ class PaperPart(NamedTuple):
     articles: Sequence[Article] = ()
 
 
+def prose(text: str, table: bool = False) -> str:
+    """Return a text of prose.toml as Markdown, in one line."""
+    return with_formulas(" ".join(text.split()), table)
+
+
 def opening(findings: Sequence[Finding], scale: Scale, seed: int) -> list[str]:
-    """The paragraphs before the first part."""
+    """Return the paragraphs before the first part."""
+    command = f"ensample verify --scale {scale.value} --seed {seed} --markdown FILE"
     run = (
-        f"This page is written by `ensample verify --scale {scale.value} --seed {seed} --markdown FILE` (`make docs`), and the "
-        "tests compare it with what the claims say now. The probability that a run of all claims refutes a true one is "
-        f"below {three(SUITE_FALSE_ALARM)} (rates suppose slopes that are about normal). An inequality that holds was not "
-        "refuted by the cases tried; an equality of laws holds up to the stated tolerance."
+        f"This page is written by `{command}` (`make docs`), and the "
+        "tests compare it with what the claims say now. The probability that a run of all claims "
+        f"refutes a true one is below {three_digits(SUITE_FALSE_ALARM)} (rates suppose slopes that "
+        "are about normal). An inequality that holds was not refuted by the cases tried; an "
+        "equality of laws holds up to the stated tolerance."
     )
-    return [
-        f"{prose.PAPER}, as {len(findings)} claims: {counted([finding.outcome for finding in findings])}.",
-        *(
-            with_formulas(text)
-            for text in (prose.ABOUT, prose.PROOF, *prose.READING, prose.NUMBERING)
-        ),
-        run,
-    ]
+    counts = count_verdicts([finding.outcome for finding in findings])
+    texts = PROSE["about"], PROSE["proof"], *PROSE["reading"], PROSE["numbering"]
+    first = f"{PROSE['paper']}, as {len(findings)} claims: {counts}."
+    return [first, *map(prose, texts), run]
 
 
 def parts(findings: Sequence[Finding]) -> list[PaperPart]:
-    """All of it, in the order of the paper."""
+    """Return summary, notation and the sections, in the order of the paper."""
     found = [PaperPart("Summary", summary(findings)), PaperPart("Notation", notation())]
     for section in Section:
         articles = [article(finding) for finding in findings if finding.claim.section is section]
         if articles:
-            found.append(
-                PaperPart(section.value, with_formulas(prose.INTRODUCTIONS[section]), articles)
-            )
+            words = prose(PROSE["sections"][section.name.lower()])
+            found.append(PaperPart(section.value, words, articles))
     return found
 
 
@@ -90,109 +107,190 @@ def summary(findings: Sequence[Finding]) -> str:
 
 def summary_row(finding: Finding) -> str:
     claim, outcome = finding.claim, finding.outcome
-    numbers = f"{measured(claim, outcome)} | {claimed(outcome)} | {margin(claim, outcome)} | {sharpest(finding)}"
-    said = verdict(outcome, finding.sharp)
-    return (
-        f"| [{for_markdown(claim.title)}](#{claim.id}) | {claim.kind.value} | {numbers} | {said} |"
-    )
-
-
-def sharpest(finding: Finding) -> str:
-    """The smallest fault refuted, of any family."""
-    if not finding.powers:
-        return NOTHING
-    return size(smallest(finding.powers), max(fault.largest for fault in finding.claim.faults))
+    power = NOTHING
+    if finding.powers:
+        power = fault_size(smallest(finding.powers), max(fault.largest for fault in claim.faults))
+    cells = [
+        f"[{to_markdown(claim.title)}](#{claim.id})",
+        claim.kind.value,
+        measured(claim, outcome),
+        claimed(outcome),
+        margin(claim, outcome),
+        power,
+        verdict(outcome, finding.sharp),
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def notation() -> str:
     lines = ["| symbol | meaning |", "|---|---|"]
-    for symbol in prose.NOTATION:
-        lines.append(
-            f"| {formula(symbol.latex, table=True)} | {with_formulas(symbol.meaning, table=True)} |"
-        )
+    for symbol in PROSE["notation"]:
+        latex = quoted_formula(symbol["latex"], table=True)
+        lines.append(f"| {latex} | {prose(symbol['meaning'], table=True)} |")
     return "\n".join(lines)
 
 
 def article(finding: Finding) -> Article:
     claim = finding.claim
-    fence = "`" * max(3, 1 + longest_run(claim.latex))
-    lines = [f"- Assumes: {'; '.join(for_markdown(text) for text in claim.assumptions)}."]
-    lines += [measurement(claim, finding.outcome, finding.sharp)]
+    assumptions = "; ".join(map(to_markdown, claim.assumptions))
+    lines = [f"- Assumes: {assumptions}."]
+    lines.append(measurement(claim, finding.outcome, finding.sharp))
     lines += [strength(finding)] if finding.powers else []
-    lines += [refutation(claim, finding.twin)]
-    if claim.note:
-        lines.append(f"- Note: {for_markdown(sentence(claim.note))}")
+    lines.append(refutation(claim, finding.twin))
+    lines += [f"- Note: {to_markdown(sentence(claim.note))}"] if claim.note else []
+    numbered = place(claim.reference)
+    origin = to_markdown(claim.reference)
+    if numbered is not None:
+        origin = f"{to_markdown(numbered)}, {code(claim.reference)}"
     words = [
-        for_markdown(sentence(claim.statement)),
-        f"{fence}math\n{claim.latex}\n{fence}",
-        f"{claim.kind.value.capitalize()} · {origin(claim.reference)} · {code(f'ensample verify {claim.id}')}",
+        to_markdown(sentence(claim.statement)),
+        math_block(claim.latex),
+        f"{claim.kind.value.capitalize()} · {origin} · {code(f'ensample verify {claim.id}')}",
         "\n".join(lines),
     ]
-    return Article(finding, for_markdown(claim.title), "\n\n".join(words))
-
-
-def origin(reference: str) -> str:
-    """Where a claim stands: number, name and label in the paper, or the literature."""
-    found = place(reference)
-    return for_markdown(reference) if found is None else f"{for_markdown(found)}, {code(reference)}"
+    return Article(finding, to_markdown(claim.title), "\n\n".join(words))
 
 
 def measurement(claim: Claim, outcome: Outcome, sharp: bool) -> str:
-    """The line of what was measured."""
+    """Return the line of what was measured."""
     left = margin(claim, outcome)
     room = "" if left == NOTHING else f", margin {left}"
-    numbers = f"{measured(claim, outcome)}, claimed {claimed(outcome)}{room}, from a sample of {outcome.sample:,}"
-    said = f"- Measured: {numbers}: **{verdict(outcome, sharp)}**."
-    more = "; ".join(for_markdown(part) for part in detail(outcome))
-    return f"{said} {sentence(more)}".strip()
+    numbers = f"{measured(claim, outcome)}, claimed {claimed(outcome)}{room}"
+    sample = f"from a sample of {outcome.sample:,}"
+    line = f"- Measured: {numbers}, {sample}: **{verdict(outcome, sharp)}**."
+    more = "; ".join(map(to_markdown, details(outcome)))
+    return f"{line} {sentence(more)}".strip()
 
 
 def strength(finding: Finding) -> str:
-    """The line of the smallest faults that are refuted."""
-    told = []
+    """Return the line of the smallest faults that are refuted."""
+    found = []
     for fault, power in zip(finding.claim.faults, finding.powers, strict=True):
         if power is None:
-            told.append(f"none with {fault.description}, up to {three(fault.largest)}")
+            words = f"none with {fault.description}, up to {three_digits(fault.largest)}"
         else:
-            told.append(re.sub(r"\bf\b(?!.*\bf\b)", size(power, fault.largest), fault.description))
-    return (
-        f"- Power: the smallest faults refuted: {'; '.join(for_markdown(part) for part in told)}."
-    )
+            size = fault_size(power, fault.largest)
+            words = re.sub(r"\bf\b(?!.*\bf\b)", size, fault.description)
+        found.append(to_markdown(words))
+    return f"- Power: the smallest faults refuted: {'; '.join(found)}."
 
 
 def refutation(claim: Claim, twin: Outcome) -> str:
-    """The line of the broken twin."""
+    """Return the line of the broken twin."""
     numbers = f"measured {measured(claim, twin)}, claimed {claimed(twin)}"
-    return (
-        f"- Broken twin: {for_markdown(claim.broken.description)}; {numbers}: **{verdict(twin)}**."
-    )
+    spoiled = to_markdown(claim.broken.description)
+    return f"- Broken twin: {spoiled}; {numbers}: **{verdict(twin)}**."
 
 
-def formula(latex: str, table: bool = False) -> str:
-    """Backticks keep Markdown from reading the formula; a bar would end the cell of a table."""
-    if table:
-        latex = latex.replace(r"\|", r"\Vert ").replace("|", r"\vert ")
-    return f"$`{latex}`$"
+def three_digits(x: float) -> str:
+    """Round to three digits, of the whole part too.
 
-
-def with_formulas(text: str, table: bool = False) -> str:
-    """Prose, whose formulas stand between dollars."""
-    pieces = text.split("$")
-    return "".join(
-        formula(piece, table) if place % 2 else for_markdown(piece)
-        for place, piece in enumerate(pieces)
-    )
-
-
-def code(text: str) -> str:
+    >>> three_digits(0.158655), three_digits(123_456.0), three_digits(4.57e12)
+    ('0.159', '123,000', '4.57 × 10¹²')
     """
-    >>> code("lma:a"), code("a `b` c")
-    ('`lma:a`', '``a `b` c``')
+    return numeral(float(f"{x:.3g}"))
+
+
+def measured(claim: Claim, outcome: Outcome) -> str:
+    if is_rounding(claim, outcome):
+        return "rounding"
+    return three_digits(0.0 if abs(outcome.measured) < ROUNDING else outcome.measured)
+
+
+def is_rounding(claim: Claim, outcome: Outcome) -> bool:
+    """Return whether an error within its tolerance was measured, and nothing counted."""
+    is_within = outcome.verdict is Verdict.HOLDS and outcome.bound > 0.0
+    return claim.kind is Kind.IDENTITY and is_within
+
+
+def claimed(outcome: Outcome) -> str:
+    return f"{RELATIONS[outcome.relation]} {three_digits(outcome.bound)}"
+
+
+def margin(claim: Claim, outcome: Outcome) -> str:
+    """Return the room left as a share of the bound; a dash where there is no room to speak of.
+
+    >>> from ensample.claims.evidence import always_at_most
+    >>> from ensample.claims import find
+    >>> [margin(*find(["chi-square"]), always_at_most(x, 1.0, 1)) for x in (0.25, 1.0, 3.0)]
+    ['75%', '0', '−200%']
     """
-    ticks = "`" * (1 + longest_run(text))
-    return f"{ticks}{text}{ticks}"
+    if is_rounding(claim, outcome):
+        return NOTHING
+    if abs(outcome.margin) < 5e-4:
+        return "0"
+    if outcome.bound == 0.0:  # there is no share of it, so the room is the number itself
+        return three_digits(outcome.margin)
+    if abs(outcome.margin) < 10.0:
+        return f"{three_digits(100.0 * outcome.margin)}%"
+    return f"{three_digits(outcome.margin)} times"
 
 
-def longest_run(text: str) -> int:
-    """Of backticks."""
-    return max(map(len, re.findall("`+", text)), default=0)
+def verdict(outcome: Outcome, sharp: bool = True) -> str:
+    """Return the verdict in words.
+
+    >>> from ensample.claims.evidence import always_at_most
+    >>> verdict(always_at_most(0.0, 1.0, 1)), verdict(always_at_most(0.0, 1.0, 1), sharp=False)
+    ('holds', 'holds, not tested sharply')
+    """
+    word = outcome.verdict.value
+    if outcome.verdict is Verdict.HOLDS and not sharp:
+        return f"{word}, not tested sharply"
+    if outcome.decides is not None:
+        return f"{word}: a sample of {outcome.decides:,} would decide"
+    return word
+
+
+def fault_size(power: float | None, largest: float) -> str:
+    """Return the size of the smallest fault that is refuted.
+
+    >>> fault_size(1.2345, 100.0), fault_size(1 + 3.2e-9, 100.0), fault_size(None, 100.0)
+    ('1.23', '1 + 3 × 10⁻⁹', '> 100')
+    """
+    if power is None:
+        return f"> {three_digits(largest)}"
+    return three_digits(power) if power >= 1.01 else f"1 + {numeral(float(f'{power - 1.0:.1g}'))}"
+
+
+def details(outcome: Outcome) -> list[str]:
+    """Return what the check adds; of many intervals without a name only those with one.
+
+    >>> from dataclasses import replace
+    >>> from ensample.claims.evidence import always_at_most
+    >>> many = "; ".join(["interval [0, 1]"] * 50 + ["n = 2: least 0.3"])
+    >>> details(replace(always_at_most(0.0, 1.0, 1), detail=many))
+    ['n = 2: least 0.3']
+    """
+    found = [part for part in outcome.detail.split("; ") if part]
+    if len(found) > MOST_DETAILS:
+        found = [part for part in found if not part.startswith("interval ")]
+    more = len(found) - MOST_DETAILS
+    return found if more <= 0 else [*found[:MOST_DETAILS], f"and {more} more"]
+
+
+def count_verdicts(outcomes: list[Outcome]) -> str:
+    """Return how many claims hold, are refuted and are inconclusive.
+
+    >>> from ensample.claims.evidence import always_at_most
+    >>> count_verdicts([always_at_most(0.0, 1.0, 1), always_at_most(2.0, 1.0, 1)])
+    '1 holds, 1 refuted'
+    """
+    found = []
+    for kind in Verdict:
+        count = sum(outcome.verdict is kind for outcome in outcomes)
+        word = "hold" if kind is Verdict.HOLDS and count > 1 else kind.value
+        found += [f"{count} {word}"] if count else []
+    return ", ".join(found)
+
+
+def sentence(text: str) -> str:
+    """Return the text with a capital and a full stop; a symbol stays as it is.
+
+    >>> sentence("a line, in words"), sentence("x* is best"), sentence("")
+    ('A line, in words.', 'x* is best.', '')
+    """
+    first = text.split(" ")[0]
+    is_word = first.isalpha() and first.islower() and (len(first) > 1 or first == "a")
+    if is_word and first not in SYMBOL_NAMES:
+        text = text[0].upper() + text[1:]
+    return text if not text or text[-1] in ".!?" else f"{text}."

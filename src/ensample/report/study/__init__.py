@@ -1,6 +1,5 @@
-"""The page of a study."""
+"""Page of a study."""
 
-from ensample.report.study.plotting import plot_results
-from ensample.report.study.report import write_report
+from ensample.report.study.report import plot_results, write_report
 
 __all__ = ["plot_results", "write_report"]

@@ -5,20 +5,22 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
 from ensample.checks import boolean, file_path, instance
-from ensample.errors import WrongType
+from ensample.errors import InvalidArgument, WrongType
 from ensample.files import check_file, check_folder
 from ensample.lab.csv import as_csv
 from ensample.lab.results import Results
-from ensample.report.drawing.files import keep, save
-from ensample.report.pages.resources import colours, content_policy, environment, resource
+from ensample.report.figures import save, write_files
+from ensample.report.html import content_policy, render, resource
+from ensample.report.study.panels import Looks
+from ensample.report.study.regret import curve_plate
 from ensample.report.study.sections import PageSection, sections
-from ensample.report.study.tables import missing_cells
-from ensample.report.study.words import listed, named
-from ensample.version import __version__
+from ensample.report.study.series import enumerated
 
 FRAMES = ("cells", "final", "curves")
+Progress = Callable[[int, int], None]
 
 
 def write_report(
@@ -28,25 +30,27 @@ def write_report(
     baseline: str = "",
     figures: bool = False,
     csv: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Path]:
-    """Write the page (`report.html` in the folder of the results unless `out` names a file), and say which files were written.
+    """Write the page of a study and return the paths of all files written.
 
-    `baseline` is the policy that others are compared with; the study's own unless given. `figures` also writes every figure as
-    PNG and SVG into `figures/`, `csv` the frames into `csv/`, both in the folder of the results. The same results give the same
-    bytes. `progress` is called with (figures done, all figures).
+    The page is `report.html` in the folder of the results, unless `out` names a file. `baseline` is
+    the policy that others are compared with; the study's own unless given. `figures` also writes
+    every figure as PNG and SVG into `figures/`, `csv` the frames into `csv/`, both in the folder of
+    the results. `progress` is called with (figures done, all figures). The same results give the
+    same bytes.
     """
     instance("results", results, Results, "the Results of a study")
     if progress is not None and not callable(progress):
         raise WrongType("progress", progress, "a function of two numbers, or None")
     page = results.folder / "report.html" if out is None else file_path("out", out)
     check_file("out", page)
-    for asked, name in ((figures, "figures"), (csv, "csv")):
-        if boolean(name, asked):
+    for wanted, name in ((figures, "figures"), (csv, "csv")):
+        if boolean(name, wanted):
             check_folder(name, results.folder / name)
-    parts = sections(results, chosen_baseline(results, baseline))
-    text = render(results, parts, progress or (lambda done, total: None))
-    paths = keep(page.parent, {page.name: text.encode()}, follow=out is not None)
+    parts = sections(results, choose_baseline(results, baseline))
+    text = study_page(results, parts, progress or (lambda done, total: None))
+    paths = write_files(page.parent, {page.name: text.encode()}, follow=out is not None)
     if figures:
         for plate in (plate for part in parts for plate in part.plates):
             paths += save(plate.for_file(), results.folder / "figures", plate.name)
@@ -55,53 +59,52 @@ def write_report(
     return paths
 
 
-def chosen_baseline(results: Results, asked: str) -> str:
-    """The policy to compare with: as asked, as the study says, or the first. Raises for a policy that there is not."""
+def choose_baseline(results: Results, asked: str) -> str:
+    """Return the policy to compare with: as asked, as the study says, or the first."""
     if not isinstance(asked, str):
         raise WrongType("baseline", asked, "the label of a policy")
-    results.differences(asked)
+    results.differences(asked)  # raises for a policy that there is not
     return asked or results.study.baseline or results.study.cells[0].policy
 
 
-def render(results: Results, parts: list[PageSection], progress: Callable[[int, int], None]) -> str:
-    """The page."""
-    panels = {plate.name: plate for part in parts for plate in part.plates}
+def study_page(results: Results, parts: list[PageSection], progress: Progress) -> str:
+    plates = {plate.name: plate for part in parts for plate in part.plates}
     drawn: dict[str, list[Markup]] = {}
-    for done, (name, plate) in enumerate(panels.items()):
-        progress(done, len(panels))
-        drawn[name] = [Markup(svg) for svg in plate.for_page()]
-    progress(len(panels), len(panels))
-    template = environment().from_string(resource("study/study.html.j2"))
-    css = Markup(resource("pages/page.css"))
-    script = Markup(resource("pages/curves.js"))
-    missing = missing_cells(results)
-    return template.render(
+    for done, (name, plate) in enumerate(plates.items()):
+        progress(done, len(plates))
+        drawn[name] = plate.for_page()
+    progress(len(plates), len(plates))
+    study = results.study
+    finished = {outcome.cell.number for outcome in results.outcomes}
+    missing = [cell.name for cell in study.cells if cell.number not in finished]
+    horizons = sorted({cell.horizon for cell in study.cells})
+    script = resource("curves.js")
+    return render(
+        "study/page.html.j2",
         results=results,
-        study=results.study,
-        version=__version__,
-        horizons=listed(
-            [f"{horizon:,}" for horizon in sorted({cell.horizon for cell in results.study.cells})]
-        ),
+        study=study,
+        horizons=enumerated(f"{horizon:,}" for horizon in horizons),
         missing=missing,
-        missing_words=named(missing),
+        missing_words=enumerated(missing, between="; "),
         parts=parts,
         drawn=drawn,
-        css=css,
-        colours=colours(),
-        script=script,
+        script=Markup(script),
         policy=Markup(content_policy(script)),
     )
 
 
 def write_frames(results: Results, baseline: str) -> list[Path]:
-    """The frames as CSV; one that has no rows has no file."""
+    """Write the frames as CSV; one that has no rows has no file."""
     frames: dict[str, Any] = {name: getattr(results, name) for name in FRAMES}
-    frames |= {
-        "differences": results.differences(baseline),
-        "slopes": results.slopes(),
-        "published": results.published(),
-    }
-    return keep(
-        results.folder / "csv",
-        {f"{name}.csv": as_csv(frame) for name, frame in frames.items() if len(frame)},
-    )
+    frames["differences"] = results.differences(baseline)
+    frames |= {"slopes": results.slopes(), "published": results.published()}
+    files = {f"{name}.csv": as_csv(frame) for name, frame in frames.items() if len(frame)}
+    return write_files(results.folder / "csv", files)
+
+
+def plot_results(results: Results, log: bool) -> Figure:
+    """Draw regret over the rounds, a panel a problem: the first figure of the report."""
+    if not results.outcomes:
+        raise InvalidArgument("results", results, "at least one finished cell")
+    looks = Looks(results.study, choose_baseline(results, ""))
+    return curve_plate(results, looks, boolean("log", log)).for_file()

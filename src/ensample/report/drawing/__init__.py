@@ -1,1 +1,0 @@
-"""The look of all figures: palette, matplotlib settings, SVG inside pages, files."""

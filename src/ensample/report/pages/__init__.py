@@ -1,1 +1,0 @@
-"""What all pages share: style sheet, colours, template environment."""
