@@ -97,20 +97,25 @@ inline bool load_generator(nb::handle value, Generator& generator) {
   throw nb::python_error();
 }
 
-/// Fields of a named tuple, by name. Its arrays outlive the call: the caller holds the tuple.
+/// Fields of a named tuple, by name, and the values of such a field. Its arrays outlive the call:
+/// the caller holds the tuple.
 class Fields {
  public:
-  explicit Fields(nb::object tuple, const char* name = "") : value(std::move(tuple)), name(name) {}
+  Fields(nb::object tuple, Symbols& symbols) : Fields(std::move(tuple), "", {}, symbols) {}
+  Fields(nb::object value, const char* name, const Shape& shape, Symbols& symbols)
+      : value(std::move(value)), name(name), shape(shape), symbols(symbols) {}
 
-  Fields operator[](const char* field) const {
+  Fields operator[](const char* field) const { return (*this)(field, {}); }
+  /// A field whose shape, or bounds, are checked.
+  Fields operator()(const char* field, const Shape& shape) const {
     PyObject* found = PyObject_GetAttrString(value.ptr(), field);
     if (found == nullptr) raise_type_error(field, "a field of a named tuple");
-    return Fields(nb::steal(found), field);
+    return Fields(nb::steal(found), field, shape, symbols);
   }
   nb::handle object() const { return value; }
 
   operator double() const { return scalar<double>("a number"); }
-  operator Int() const { return scalar<Int>("an integer"); }
+  operator Int() const { return checked(scalar<Int>("an integer")); }
   operator bool() const { return scalar<bool>("a boolean"); }
   /// An empty generator for None.
   operator Generator() const {
@@ -131,12 +136,19 @@ class Fields {
  private:
   nb::object value;
   const char* name;
+  Shape shape;
+  Symbols& symbols;
 
+  template <class T>
+  T checked(T found) const {
+    symbols.require(found, name, shape);
+    return found;
+  }
   template <class Array>
   Array view(const char* expected) const {
     Array result;
     require(load_view(value.ptr(), result), name, expected);
-    return result;
+    return checked(result);
   }
   template <class T>
   T scalar(const char* expected) const {
@@ -240,7 +252,7 @@ struct Signature<R (*Kernels::*)(A...)> : Signature<R (*)(A...)> {};
 
 template <class Function, Index N, Index... I>
 void define(nb::module_& module, const char* name, Function function, const Parameter (&given)[N],
-            const Shape& result, const char* doc, std::index_sequence<I...>) {
+            const Shape& result, std::index_sequence<I...>) {
   using Arguments = typename Signature<Function>::Arguments;
   using Last = std::tuple_element_t<std::tuple_size_v<Arguments> - 1, Arguments>;
   const auto call = [function, parameters = std::to_array(given),
@@ -258,22 +270,22 @@ void define(nb::module_& module, const char* name, Function function, const Para
       return is_written ? array : nb::object(nb::none());
     }
   };
-  module.def(name, call, named<std::tuple_element_t<I, Arguments>>(given[I].name)..., doc);
+  module.def(name, call, named<std::tuple_element_t<I, Arguments>>(given[I].name)...);
 }
 
 /// Make a Python function that checks its arguments and then calls a function or a kernel.
 template <class Function, Index N>
 void bind(nb::module_& module, const char* name, Function function,
-          const Parameter (&parameters)[N], const char* doc) {
-  define(module, name, function, parameters, {}, doc, std::make_index_sequence<N>());
+          const Parameter (&parameters)[N]) {
+  define(module, name, function, parameters, {}, std::make_index_sequence<N>());
 }
 
 /// The same of one that writes an array, its last argument. Python's function returns that array,
 /// or None where false is returned.
 template <class Function, Index N>
 void bind(nb::module_& module, const char* name, Function function,
-          const Parameter (&parameters)[N], const Shape& result, const char* doc) {
-  define(module, name, function, parameters, result, doc, std::make_index_sequence<N>());
+          const Parameter (&parameters)[N], const Shape& result) {
+  define(module, name, function, parameters, result, std::make_index_sequence<N>());
 }
 
 void bind_linear(nb::module_& module);

@@ -15,6 +15,9 @@ constexpr Parameter sums{"sums", "[2d|3d, m]"}, offer{"by_coordinate", "[d, K]"}
     sizes{"sizes", "[d]"};
 constexpr Parameter x{"x", "[d]"}, y{"y"}, root{"root", "[d, d]"}, learning{"learning", "[6, d]"};
 constexpr Parameter inverse{"inverse", "[d, d]"}, mean{"mean", "[d]"}, grams{"grams", "[S, d, d]"};
+constexpr Parameter z{"z", "[m]"}, fresh{"fresh", "[d, m]"}, w{"w", "[m, d]"}, g{"g", "[m, d]"},
+    origin{"origin", "[1]"}, member{"member", "0..m"}, gram_root{"gram_root", "[d|0, d]"},
+    ages{"ages", "[2]"};
 constexpr Parameter pulls{"pulls", "[K*]"}, arm_or_none{"arm", "-1..K"},
     directions{"directions", "[2M, d]"};
 
@@ -115,78 +118,31 @@ void theta_of_pseudo_rewards(Matrix state, ConstMatrix rows, ConstInts pulls, do
 }
 
 void bind_members(nb::module_& module) {
-  bind(module, "learn_ridge", learn_ridge, {state, x, y, learning, "link"},
-       "Learn an observation, calibrate where that is due, and recompute what is stale.");
+  bind(module, "learn_ridge", learn_ridge, {state, x, y, learning, "link"});
   bind(module, "learn_members", learn_members,
-       {state,
-        sums,
-        "x",
-        y,
-        {"z", "[m]"},
-        {"fresh", "[d, m]"},
-        {"origin", "[1]"},
-        root,
-        learning,
-        "link"},
-       "Do as `learn_ridge`, perturb member j by x z[j], and update a root of sum x x' if one is "
-       "given.");
+       {state, sums, "x", y, z, fresh, origin, root, learning, "link"});
   bind(module, "learn_history", &Kernels::learn_history,
-       {state, root, pulls, arm_or_none, x, y, learning},
-       "Do as `learn_ridge`, and update an upper triangular root of sum x x' and pull counts (arm "
-       "-1: none).");
-  bind(module, "learn_rooted", learn_rooted, {state, root, {"rooted", "[d]"}, x, y, "link"},
-       "Do as `learn_ridge`, and update a root of sum f f': f is `rooted` or, if that is None, "
-       "what is learned of x.");
+       {state, root, pulls, arm_or_none, x, y, learning});
+  bind(module, "learn_rooted", learn_rooted, {state, root, {"rooted", "[d]"}, x, y, "link"});
   bind(module, "learn_posterior", &Kernels::learn_posterior,
-       {state, root, {"rewards", "[3]"}, x, y},
-       "Do as `learn_ridge`, and update a root of V, and number, mean and squared deviations of "
-       "the rewards.");
+       {state, root, {"rewards", "[3]"}, x, y});
   bind(module, "learn_fresh", learn_fresh,
-       {state,
-        root,
-        {"gram_root", "[d|0, d]"},
-        {"ages", "[2]"},
-        "ageing_rate",
-        "x",
-        y,
-        {"origin", "[1]"},
-        learning,
-        "link"},
-       "Do as `learn_ridge`, and update the roots that fresh members are drawn from.");
+       {state, root, gram_root, ages, "ageing_rate", "x", y, origin, learning, "link"});
   bind(module, "best_arm_of_member", &Kernels::best_arm_of_member,
-       {state, sums, "factor", {"member", "0..m"}, {"by_coordinate", "[d|d-1, K]"}},
-       "Return the greedy arm of one member, the lowest index on ties.");
-  bind(module, "member_theta", &Kernels::member_theta, {state, sums, "factor", {"member", "0..m"}},
-       "[d]", "Return theta of one member: [d].");
-  bind(module, "member_thetas", &Kernels::member_thetas, {state, sums, "factor"}, "[d, m]",
-       "Return theta of every member: [d, m].");
-  bind(module, "vote", &Kernels::vote, {state, sums, "factor", offer, sizes}, "[m]",
-       "Return the greedy arm of every member: [m].");
-  bind(module, "fresh_thetas", fresh_thetas,
-       {state, root, "prior_age", "initial", "reward", {"w", "[m, d]"}, {"g", "[m, d]"}}, "[m, d]",
-       "Return theta of every draw: [m, d].");
+       {state, sums, "factor", member, {"by_coordinate", "[d|d-1, K]"}});
+  bind(module, "member_theta", &Kernels::member_theta, {state, sums, "factor", member}, "[d]");
+  bind(module, "member_thetas", &Kernels::member_thetas, {state, sums, "factor"}, "[d, m]");
+  bind(module, "vote", &Kernels::vote, {state, sums, "factor", offer, sizes}, "[m]");
+  bind(module, "fresh_thetas", fresh_thetas, {state, root, "prior_age", "initial", "reward", w, g},
+       "[m, d]");
   bind(module, "vote_fresh", vote_fresh,
-       {state,
-        root,
-        "prior_age",
-        "initial",
-        "reward",
-        {"w", "[m, d]"},
-        {"g", "[m, d]"},
-        offer,
-        sizes},
-       "[m]", "Return the greedy arm of every draw: [m].");
-  bind(module, "shift_mean", &Kernels::shift_mean, {state, {"total", "[d]"}}, "[d]",
-       "Return theta_hat + V^-1 total: [d].");
+       {state, root, "prior_age", "initial", "reward", w, g, offer, sizes}, "[m]");
+  bind(module, "shift_mean", &Kernels::shift_mean, {state, {"total", "[d]"}}, "[d]");
   bind(module, "add_rows", &Kernels::add_rows,
-       {{"total", "[d*]"}, {"rows", "[n*, d*]"}, {"weights", "[n*]"}},
-       "total += sum_i weights[i] rows[i], in order.");
-  bind(module, "multiply", &Kernels::multiply, {{"matrix", "[d, d]"}, {"vector", "[d]"}}, "[d]",
-       "Return the product of a symmetric matrix and a vector.");
-  bind(module, "cholesky", &Kernels::cholesky, {{"matrix", "[d, d]"}}, "[d, d]",
-       "Return the upper triangular R with R'R = matrix; None if a pivot is not positive.");
-  bind(module, "invert", &Kernels::invert, {{"matrix", "[d, d]"}}, "[d, d]",
-       "Return the inverse of a positive definite matrix; None if a pivot is not positive.");
+       {{"total", "[d*]"}, {"rows", "[n*, d*]"}, {"weights", "[n*]"}});
+  bind(module, "multiply", &Kernels::multiply, {{"matrix", "[d, d]"}, {"vector", "[d]"}}, "[d]");
+  bind(module, "cholesky", &Kernels::cholesky, {{"matrix", "[d, d]"}}, "[d, d]");
+  bind(module, "invert", &Kernels::invert, {{"matrix", "[d, d]"}}, "[d, d]");
 }
 
 void bind_recipes(nb::module_& module) {
@@ -194,41 +150,26 @@ void bind_recipes(nb::module_& module) {
       means{"means", "[S, d]"};
   constexpr Parameter basis{"basis", "[n*]"}, gains{"gains", "[K]"};
   bind(module, "learn_optimist", learn_optimist,
-       {state, {"largest", "[1]"}, x, y, learning, "link"},
-       "Do as `learn_ridge`, and update the largest |theta_hat| so far.");
+       {state, {"largest", "[1]"}, x, y, learning, "link"});
   bind(module, "learn_staged", learn_staged,
-       {state, grams, inverses, targets, means, offer, arm_or_none, x, y, "radius", "floor"},
-       "Do as `learn_ridge`, and update the stage that learns from the observation.");
+       {state, grams, inverses, targets, means, offer, arm_or_none, x, y, "radius", "floor"});
   bind(module, "learn_replicates", &Kernels::learn_replicates,
-       {state, grams, targets, pulls, {"weights", "[S, 3]"}, "pseudo", {"arm", "0..K"}, x, y},
-       "Do as `learn_ridge`, and update every replicate, with weights of its own [B, 3].");
+       {state, grams, targets, pulls, {"weights", "[S, 3]"}, "pseudo", {"arm", "0..K"}, x, y});
   bind(module, "learn_directions", &Kernels::learn_directions,
-       {state, directions, x, y, {"z", "[M*]"}},
-       "Do as `learn_ridge`, and add x z' to the shared directions.");
-  bind(module, "learn_pull", &Kernels::learn_pull, {state, pulls, arm_or_none, x, y},
-       "Do as `learn_ridge`, and count the arm (-1: none).");
-  bind(module, "optimistic_theta", &Kernels::optimistic_theta, {inverse, mean, x, "beta"}, "[d]",
-       "Return theta_hat + beta V^-1 x / |x|_{V^-1}: [d].");
+       {state, directions, x, y, {"z", "[M*]"}});
+  bind(module, "learn_pull", &Kernels::learn_pull, {state, pulls, arm_or_none, x, y});
+  bind(module, "optimistic_theta", &Kernels::optimistic_theta, {inverse, mean, x, "beta"}, "[d]");
   bind(module, "theta_of_directions", &Kernels::theta_of_directions,
-       {state, directions, {"weights", "[M*]"}}, "[d]",
-       "Return theta_hat + V^-1 S weights, of the shared directions S: [d].");
+       {state, directions, {"weights", "[M*]"}}, "[d]");
   bind(module, "theta_of_pseudo_rewards", theta_of_pseudo_rewards,
-       {state, {"rows", "[K*, d]"}, pulls, "a", "lam", "rng"}, "[d]",
-       "Draw the pseudo-rewards of every arm and return the fit to them and the rewards: [d].");
-  bind(module, "optimistic_arm", &Kernels::optimistic_arm, {inverse, mean, offer, "beta"},
-       "Return argmax_k x_k'theta_hat + beta |x_k|_{V^-1}, the lowest index on ties. O(K d^2).");
-  bind(module, "staged_arm", staged_arm, {inverses, means, offer, "radius", "floor"},
-       "Return SupLinUCB's arm, its stage, and whether the stage learns from it.");
-  bind(module, "best_pair", best_pair, {{"gaps", "[K]"}, gains, {"means", "[K]"}},
-       "Return two arms and the probability of the first that minimise (expected gap)^2 / expected "
-       "gain.");
-  bind(module, "informed_pair", informed_pair, {{"thetas", "[d, m]"}, offer},
-       "Return `best_pair` for members theta^j, the columns of `thetas`.");
+       {state, {"rows", "[K*, d]"}, pulls, "a", "lam", "rng"}, "[d]");
+  bind(module, "optimistic_arm", &Kernels::optimistic_arm, {inverse, mean, offer, "beta"});
+  bind(module, "staged_arm", staged_arm, {inverses, means, offer, "radius", "floor"});
+  bind(module, "best_pair", best_pair, {{"gaps", "[K]"}, gains, {"means", "[K]"}});
+  bind(module, "informed_pair", informed_pair, {{"thetas", "[d, m]"}, offer});
   bind(module, "solve_replicates", &Kernels::solve_replicates,
-       {grams, targets, {"thetas", "[S, d]"}},
-       "Write G^-1 b of every replicate; 0 where G is singular to working precision.");
-  bind(module, "unplayed", unplayed, {basis, pulls, "round"},
-       "Return the arm of the basis that is to be played first, in turn; None if all have been.");
+       {grams, targets, {"thetas", "[S, d]"}});
+  bind(module, "unplayed", unplayed, {basis, pulls, "round"});
 }
 
 }  // namespace

@@ -55,29 +55,19 @@ void hessian(ConstMatrix rows, ConstVector counts, ConstVector slopes, ConstVect
 }
 
 void bind_generalised(nb::module_& module) {
-  bind(module, "evaluate", evaluate, {"name", {"values", "[n*]"}, out},
-       "Write a function, exp or log say, of values.");
-  bind(module, "draw_uniform", draw_uniform, {rng, out}, "Draw numbers of [0, 1).");
-  bind(module, "draw_normal", draw_normal, {rng, out}, "Draw standard normal numbers.");
-  bind(module, "draw_binomial", draw_binomial, {rng, "trials", out},
-       "Draw heads among `trials` of a coin.");
-  bind(module, "link_means", &Kernels::link_means, {link, predictors}, "[n]",
-       "Return A' at linear predictors [n]: the means of rewards.");
-  bind(module, "link_slopes", &Kernels::link_slopes, {link, predictors}, "[n]",
-       "Return A'' at linear predictors [n]: their variances.");
-  bind(module, "implicit_step", &Kernels::implicit_step, {link, "predictor", "leverage", "y"},
-       "Return the linear predictor of features after an observation of them.");
-  bind(module, "predict", predict, {{"state", "[3d+9|3d+11, d]"}, {"x", "[d]"}},
-       "Return x'theta_hat and x'V^-1 x, after fading where the past fades.");
-  bind(module, "minimise", minimise, {link, rows, counts, totals, prior, shift, "tolerance", theta},
-       "Replace theta by the minimiser of a linearly perturbed loss; return whether the last step "
-       "was short enough.");
+  bind(module, "evaluate", evaluate, {"name", {"values", "[n*]"}, out});
+  bind(module, "draw_uniform", draw_uniform, {rng, out});
+  bind(module, "draw_normal", draw_normal, {rng, out});
+  bind(module, "draw_binomial", draw_binomial, {rng, "trials", out});
+  bind(module, "link_means", &Kernels::link_means, {link, predictors}, "[n]");
+  bind(module, "link_slopes", &Kernels::link_slopes, {link, predictors}, "[n]");
+  bind(module, "implicit_step", &Kernels::implicit_step, {link, "predictor", "leverage", "y"});
+  bind(module, "predict", predict, {{"state", "[3d+9|3d+11, d]"}, {"x", "[d]"}});
+  bind(module, "minimise", minimise,
+       {link, rows, counts, totals, prior, shift, "tolerance", theta});
   bind(module, "newton_step", newton_step,
-       {rows, counts, totals, prior, shift, theta, {"means", "[n*]"}, slopes, {"step", "[d]"}},
-       "Write a step of Newton's method, and return its length: infinite where the Hessian is "
-       "singular.");
-  bind(module, "hessian", hessian, {rows, counts, slopes, prior}, "[d, d]",
-       "Return the Hessian of a loss [d, d].");
+       {rows, counts, totals, prior, shift, theta, {"means", "[n*]"}, slopes, {"step", "[d]"}});
+  bind(module, "hessian", hessian, {rows, counts, slopes, prior}, "[d, d]");
 }
 
 // --- Networks ------------------------------------------------------------------------------------
@@ -85,8 +75,9 @@ void bind_generalised(nb::module_& module) {
 constexpr Int max_count = Int{1} << 53, max_width = 1 << 20, max_members = 1 << 30;
 constexpr double max_numbers = 1e15;  // of all weights, or of a workspace: more cannot be addressed
 
-NetworkShape shape_of(const nb::object& tuple) {
-  const Fields fields(tuple);
+/// The shape of networks; `symbols` has its sizes of features, weights and members.
+NetworkShape shape_of(const nb::object& tuple, Symbols& symbols) {
+  const Fields fields(tuple, symbols);
   const ConstInts widths = fields["widths"];
   const Int members = fields["members"], activation = fields["activation"];
   require(widths.size() >= 3 && widths.back() == 1, "widths",
@@ -99,18 +90,15 @@ NetworkShape shape_of(const nb::object& tuple) {
   for (Index k = 0; k + 1 < widths.size(); ++k)
     count += double(members) * double(widths[k] + 1) * double(widths[k + 1]);
   require(count <= max_numbers, "widths", "networks whose weights can be counted");
-  return {widths, Index(members), Activation{activation}};
-}
-
-/// Sizes of features, of weights and of members.
-Symbols symbols_of(const NetworkShape& shape) {
-  return {{'d', shape.dim()}, {'n', shape.weights()}, {'m', shape.members}};
+  const NetworkShape shape{widths, Index(members), Activation{activation}};
+  symbols = {{'d', shape.dim()}, {'n', shape.weights()}, {'m', shape.members}};
+  return shape;
 }
 
 void network_outputs(nb::object shape_fields, ConstVector weights, Int first, ConstMatrix rows,
                      Matrix outputs) {
-  const NetworkShape shape = shape_of(shape_fields);
-  Symbols symbols = symbols_of(shape);
+  Symbols symbols;
+  const NetworkShape shape = shape_of(shape_fields, symbols);
   symbols.require(weights, "weights", "[n]");
   symbols.require(rows, "rows", "[K, d]");
   symbols.require(outputs, "outputs", "[k, K]");
@@ -121,8 +109,8 @@ void network_outputs(nb::object shape_fields, ConstVector weights, Int first, Co
 
 void network_gradient(nb::object shape_fields, ConstVector weights, ConstMatrix rows,
                       ConstMatrix slopes, Vector gradient) {
-  const NetworkShape shape = shape_of(shape_fields);
-  Symbols symbols = symbols_of(shape);
+  Symbols symbols;
+  const NetworkShape shape = shape_of(shape_fields, symbols);
   symbols.require(weights, "weights", "[n]");
   symbols.require(rows, "rows", "[B, d]");
   symbols.require(slopes, "slopes", "[m, B]");
@@ -139,7 +127,8 @@ Index workspace_size(const NetworkShape& shape, Index weight_rows, Index batch) 
 }
 
 Index network_workspace(nb::object shape_fields, Int weight_rows, Int batch) {
-  const NetworkShape shape = shape_of(shape_fields);
+  Symbols symbols;
+  const NetworkShape shape = shape_of(shape_fields, symbols);
   require(weight_rows == 1 || weight_rows == 3, "weight_rows", "1, or 3 with the moments of Adam");
   require(batch >= 1 && batch <= max_members, "batch", "a number from 1 to 2^30");
   return workspace_size(shape, Index(weight_rows), Index(batch));
@@ -152,76 +141,59 @@ NetworkTraining training_of(const Fields& fields) {
           fields["scale"],   fields["learns_pull"], fields["pull"]};
 }
 
-NetworkAnchor anchor_of(const Fields& fields, Symbols symbols) {
-  const NetworkAnchor anchor{fields["weights"], fields["ends"], fields["strengths"]};
-  symbols.require(anchor.weights, "weights", "[n]");
-  symbols.require(anchor.ends, "ends", "[R]");
-  symbols.require(anchor.strengths, "strengths", "[R]");
+NetworkAnchor anchor_of(const Fields& fields, const NetworkShape& shape) {
+  const NetworkAnchor anchor{fields("weights", "[n]"), fields("ends", "[R]"),
+                             fields("strengths", "[R]")};
   Int begin = 0;
   for (const Int end : anchor.ends) {
     require(end > begin, "ends", "increasing numbers above 0");
     begin = end;
   }
-  require(Index(begin) == symbols['n'], "ends", "ends of runs, the last being n");
+  require(Index(begin) == shape.weights(), "ends", "ends of runs, the last being n");
   return anchor;
 }
 
-NetworkState state_of(const Fields& fields, Symbols symbols) {
-  const NetworkState state{fields["weights"], fields["numbers"], fields["counts"]};
-  symbols.require(state.weights, "weights", "[1|3, n]");  // 3 with the moments of Adam
-  symbols.require(state.numbers, "numbers", "[4d+4]");
-  symbols.require(state.counts, "counts", "[4]");
+NetworkState state_of(const Fields& fields) {
+  const NetworkState state{fields("weights", "[1|3, n]"), fields("numbers", "[4d+4]"),
+                           fields("counts", "[4]")};
   for (const Int count : state.counts.first(2))
     require(count >= 0 && count < max_count, "counts", "numbers of observations and minibatches");
   return state;
 }
 
-NetworkMemory memory_of(const Fields& fields, Symbols& symbols) {
-  const NetworkMemory memory{fields["features"], fields["rewards"], fields["rounds"],
-                             fields["perturbations"], fields["prior_outputs"]};
-  symbols.require(memory.features, "features", "[C, d]");
-  symbols.require(memory.rewards, "rewards", "[C]");
-  symbols.require(memory.rounds, "rounds", "[C]");
-  symbols.require(memory.perturbations, "perturbations", "[C, m]");
-  symbols.require(memory.prior_outputs, "prior_outputs", "[C, 0|m]");
-  return memory;
+NetworkMemory memory_of(const Fields& fields) {
+  return {fields("features", "[C, d]"), fields("rewards", "[C]"), fields("rounds", "[C]"),
+          fields("perturbations", "[C, m]"), fields("prior_outputs", "[C, 0|m]")};
 }
 
-NewObservation observation_of(const Fields& fields, const NetworkMemory& memory, Symbols symbols) {
-  const NewObservation now{fields["x"],
+NewObservation observation_of(const Fields& fields, const NetworkMemory& memory) {
+  const NewObservation now{fields("x", "[d]"),
                            fields["y"],
                            fields["round"],
-                           fields["place"],
-                           fields["prior_outputs"],
-                           fields["feature_units"],
-                           fields["places"]};
-  const auto capacity = Int(memory.rewards.size());
-  symbols.require(now.x, "x", "[d]");
-  symbols.require(now.feature_units, "feature_units", "[3, d]");
-  symbols.require(now.places, "places", "[s, B]");
-  require(now.place >= -1 && now.place < capacity, "place", "a place in memory, or -1");
+                           fields("place", "-1..C"),
+                           fields("prior_outputs", "[0|m]"),
+                           fields("feature_units", "[3, d]"),
+                           fields("places", "[s, B]")};
   require(now.prior_outputs.size() == memory.prior_outputs.columns, "prior_outputs",
           "as many as in memory");
   require(now.places.columns <= max_members, "places", "at most 2^30 a minibatch");
   for (const Int place : now.places.items())
-    require(place >= 0 && place < capacity, "places", "places in memory");
+    require(place >= 0 && Index(place) < memory.rewards.size(), "places", "places in memory");
   return now;
 }
 
-bool network_learn(nb::object shape_fields, nb::object training_fields, nb::object anchor_fields,
-                   nb::object state_fields, nb::object memory_fields, nb::object observation_fields,
-                   Vector workspace) {
-  const NetworkShape shape = shape_of(shape_fields);
-  Symbols symbols = symbols_of(shape);
-  const NetworkTraining training = training_of(Fields(training_fields));
-  const NetworkState state = state_of(Fields(state_fields), symbols);
-  const NetworkAnchor anchor = anchor_of(Fields(anchor_fields), symbols);
-  const NetworkMemory memory = memory_of(Fields(memory_fields), symbols);
-  const NewObservation now = observation_of(Fields(observation_fields), memory, symbols);
-  const Index size = workspace_size(shape, state.weights.rows, now.places.columns);
+bool network_learn(nb::object shape_fields, nb::object training, nb::object anchor,
+                   nb::object state, nb::object memory, nb::object observation, Vector workspace) {
+  Symbols symbols;
+  const NetworkShape shape = shape_of(shape_fields, symbols);
+  const NetworkTraining train = training_of(Fields(training, symbols));
+  const NetworkState learned = state_of(Fields(state, symbols));
+  const NetworkAnchor start = anchor_of(Fields(anchor, symbols), shape);
+  const NetworkMemory kept = memory_of(Fields(memory, symbols));
+  const NewObservation now = observation_of(Fields(observation, symbols), kept);
+  const Index size = workspace_size(shape, learned.weights.rows, now.places.columns);
   require(workspace.size() >= size, "workspace", "an array as long as network_workspace() says");
-  return run(&Kernels::network_learn, shape, training, anchor, state, memory, now,
-             workspace.data());
+  return run(&Kernels::network_learn, shape, train, start, learned, kept, now, workspace.data());
 }
 
 void learn_sizes(Matrix units, ConstVector x, Int count) {
@@ -232,22 +204,15 @@ void learn_sizes(Matrix units, ConstVector x, Int count) {
 void bind_networks(nb::module_& module) {
   using namespace nb::literals;
   module.def("network_outputs", &network_outputs, "shape"_a, "weights"_a, "first"_a, "rows"_a,
-             "outputs"_a, "Compute the outputs [n, K] of n members from number `first` on.");
-  module.def(
-      "network_gradient", &network_gradient, "shape"_a, "weights"_a, "rows"_a, "slopes"_a,
-      "gradient"_a,
-      "Compute the gradient [n] of a loss whose derivatives by the outputs are `slopes` [m, B].");
-  module.def("network_workspace", &network_workspace, "shape"_a, "weight_rows"_a, "batch"_a,
-             "Return the length of the array that `network_learn` writes to.");
+             "outputs"_a);
+  module.def("network_gradient", &network_gradient, "shape"_a, "weights"_a, "rows"_a, "slopes"_a,
+             "gradient"_a);
+  module.def("network_workspace", &network_workspace, "shape"_a, "weight_rows"_a, "batch"_a);
   module.def("network_learn", &network_learn, "shape"_a, "training"_a, "anchor"_a, "state"_a,
-             "memory"_a, "observation"_a, "workspace"_a,
-             "Learn an observation by minibatches; return False, and change nothing, if a gradient "
-             "is not finite.");
+             "memory"_a, "observation"_a, "workspace"_a);
   bind(module, "scale_rows", &Kernels::scale_rows,
-       {{"rows", "[n*, d*]"}, {"sizes", "[d*]"}, {"seen", "[n*, d*]"}},
-       "Divide features by their typical sizes.");
-  bind(module, "learn_sizes", learn_sizes, {{"units", "[3, d*]"}, {"x", "[d*]"}, "count"},
-       "Learn typical sizes of features, in place, from observation number `count`.");
+       {{"rows", "[n*, d*]"}, {"sizes", "[d*]"}, {"seen", "[n*, d*]"}});
+  bind(module, "learn_sizes", learn_sizes, {{"units", "[3, d*]"}, {"x", "[d*]"}, "count"});
 }
 
 // --- Search over many arms -----------------------------------------------------------------------
@@ -283,20 +248,13 @@ void bind_search(nb::module_& module) {
       offer{"by_coordinate", "[d, K]"};
   constexpr Parameter thetas{"thetas", "[d, m*]"}, chosen{"chosen", "[m*]"},
       scores{"scores", "[m*]"};
-  bind(module, "greedy_arm", &Kernels::greedy_arm, {theta, offer},
-       "Return argmax_k x_k'theta, the lowest index on ties; `by_coordinate` is [d, K].");
-  bind(module, "greedy_arms", &Kernels::greedy_arms, {thetas, offer, chosen, scores},
-       "Write the greedy arm of each column of `thetas` [d, m], and its score.");
-  bind(module, "scan_arms", &Kernels::scan_arms, {arms, theta},
-       "Return argmax_k x_k'theta of all rows, the lowest index on ties.");
-  bind(module, "size_of_codes", size_of_codes, {"rows"}, "Return the number of bytes of codes.");
-  bind(module, "encode_arms", encode_arms, {arms, table, codes},
-       "Quantise features: write `table` [4, d] and `codes`, which `find_best_arm` needs.");
-  bind(module, "find_best_arm", find_best_arm, {arms, table, codes, theta},
-       "Return argmax_k x_k'theta, the lowest index on ties, scoring only arms whose codes allow "
-       "it.");
-  bind(module, "find_best_arms", find_best_arms, {arms, table, codes, thetas, chosen, scores},
-       "Write the best arm of each column of `thetas` [d, m], and its score.");
+  bind(module, "greedy_arm", &Kernels::greedy_arm, {theta, offer});
+  bind(module, "greedy_arms", &Kernels::greedy_arms, {thetas, offer, chosen, scores});
+  bind(module, "scan_arms", &Kernels::scan_arms, {arms, theta});
+  bind(module, "size_of_codes", size_of_codes, {"rows"});
+  bind(module, "encode_arms", encode_arms, {arms, table, codes});
+  bind(module, "find_best_arm", find_best_arm, {arms, table, codes, theta});
+  bind(module, "find_best_arms", find_best_arms, {arms, table, codes, thetas, chosen, scores});
   module.attr("MAX_SEARCH_DIM") = max_search_dim;
 }
 

@@ -30,27 +30,29 @@ Link link_of(const Fields& field) {
   return static_cast<Link>(code);
 }
 
-FiniteProblem finite_problem(const Fields& f, Symbols& symbols) {
-  const FiniteProblem p{f["features"],        f["by_coordinate"], f["means"],  f["spreads"],
-                        noise_of(f["noise"]), f["best"],          f["warmup"], f["opening"],
-                        f["mean_path"],       f["best_means"],    f["period"]};
-  symbols.require(p.by_coordinate, "by_coordinate", "[d, K]");
-  symbols.require(p.features, "features", "[R, d]");  // K + W
-  symbols.require(p.means, "means", "[R]");
-  symbols.require(p.spreads, "spreads", "[R]");
-  symbols.require(p.mean_path, "mean_path", "[P*, K]");
-  symbols.require(p.best_means, "best_means", "[P*]");
-  require(p.features.rows >= p.by_coordinate.columns, "features", "a row for each arm at least");
+FiniteProblem finite_problem(const Fields& f) {
+  const ConstMatrix by_coordinate = f("by_coordinate", "[d, K]");
+  const FiniteProblem p{f("features", "[R, d]"),
+                        by_coordinate,
+                        f("means", "[R]"),
+                        f("spreads", "[R]"),
+                        noise_of(f["noise"]),
+                        f["best"],
+                        f["warmup"],
+                        f["opening"],
+                        f("mean_path", "[P*, K]"),
+                        f("best_means", "[P*]"),
+                        f["period"]};
+  require(p.features.rows >= by_coordinate.columns, "features", "a row for each arm at least");
   require(all_within(p.warmup, p.features.rows), "warmup", "rows of features by number");
-  require(all_within(p.opening, p.by_coordinate.columns), "opening", "arms by number");
+  require(all_within(p.opening, by_coordinate.columns), "opening", "arms by number");
   require(p.period >= 0, "period", "0 or more rounds");
   return p;
 }
 
-ContextualProblem contextual_problem(const Fields& f, Symbols& symbols) {
-  const ContextualProblem p{f["theta"], f["offered"],       noise_of(f["noise"]), f["low"],
-                            f["high"],  link_of(f["link"]), f["constant"]};
-  symbols.require(p.theta, "theta", "[d]");
+ContextualProblem contextual_problem(const Fields& f) {
+  const ContextualProblem p{f("theta", "[d]"), f["offered"],       noise_of(f["noise"]), f["low"],
+                            f["high"],         link_of(f["link"]), f["constant"]};
   require(p.offered >= 0 && p.offered <= 1 << 30, "offered", "0 or more arms");
   return p;
 }
@@ -105,39 +107,28 @@ bool is_zero(Counts counts) {
 }
 
 /// Read a run that has not begun, with arrays of the sizes that a problem needs.
-RunState run_state(const Fields& f, Symbols& symbols, Index rows, Index arms) {
-  const ConstInts stop = f["stop"];
-  symbols.require(stop, "stop", "[1]");
+RunState run_state(const Fields& f, Index rows, Index arms) {
+  const ConstInts stop = f("stop", "[1]");
   const RunState s{f["lam"],
                    f["fixed_lam"],
                    f["sizes_given"],
                    f["intercept"],
                    f["forgetting_rate"],
-                   f["scales"],
-                   f["prior"],
-                   f["prior_root"],
-                   f["gram"],
+                   f("scales", "[6, d]"),
+                   f("prior", "[d]"),
+                   f("prior_root", "[d]"),
+                   f("gram", "[d, d]"),
                    f["counted"],
-                   f["inverse"],
-                   f["mean"],
-                   f["target"],
+                   f("inverse", "[d, d]"),
+                   f("mean", "[d]"),
+                   f("target", "[d]"),
                    f["pulls"],
-                   f["gain"],
+                   f("gain", "[d]"),
                    counters_of(f["counters"].object()),
-                   f["checkpoints"],
-                   f["regret"],
+                   f("checkpoints", "[C]"),
+                   f("regret", "[C]"),
                    f["scores"],
                    stop[0]};
-  symbols.require(s.scales, "scales", "[6, d]");
-  symbols.require(s.gram, "gram", "[d, d]");
-  symbols.require(s.inverse, "inverse", "[d, d]");
-  symbols.require(s.prior, "prior", "[d]");
-  symbols.require(s.prior_root, "prior_root", "[d]");
-  symbols.require(s.mean, "mean", "[d]");
-  symbols.require(s.target, "target", "[d]");
-  symbols.require(s.gain, "gain", "[d]");
-  symbols.require(s.checkpoints, "checkpoints", "[C]");
-  symbols.require(s.regret, "regret", "[C]");
   require(s.pulls.size() >= rows && s.pulls.size() % 16 == 0, "pulls",
           "[K + W], and more up to a multiple of 16");
   require(is_zero(s.pulls), "pulls", "zeros: a run that has not begun");
@@ -166,7 +157,7 @@ void check_rounds(const FiniteProblem& p, Int horizon) {
 class OptionReader {
  public:
   OptionReader(Options& options, const char* name, nb::object given)
-      : name(name), value(std::move(given), name) {
+      : name(name), value(std::move(given), name, {}, none) {
     read(options);
     if (found) return;
     PyErr_Format(PyExc_TypeError, "argument `options`: expected names of options, got `%s`", name);
@@ -175,6 +166,7 @@ class OptionReader {
 
  private:
   const char* name;
+  Symbols none;
   Fields value;
   bool found = false;
 
@@ -250,7 +242,8 @@ Options options_of(nb::dict given) {
 }
 
 Rngs rngs_of(nb::handle given, unsigned streams, bool contextual) {
-  const Fields f(nb::borrow(given), "rngs");
+  Symbols none;
+  const Fields f(nb::borrow(given), none);
   const Rngs rngs{f["noise"], f["member"], f["perturbation"], f["context"]};
   require(rngs.noise.bits != nullptr, "rngs", "a generator of the noise");
   require(rngs.member.bits != nullptr || !(streams & member_stream), "rngs",
@@ -278,17 +271,17 @@ void simulate(const char* name, nb::object problem_fields, nb::object state_fiel
     const BadOption bad = kernel.check(options);
     require(bad.name == nullptr, bad.name, bad.expected);
   }
-  const Fields given_problem(problem_fields, "problem"), given_state(state_fields, "state");
   Symbols symbols;
+  const Fields given_problem(problem_fields, symbols), given_state(state_fields, symbols);
   if (kernel.contextual != nullptr) {
-    const ContextualProblem problem = contextual_problem(given_problem, symbols);
-    RunState state = run_state(given_state, symbols, 0, Index(problem.offered));
+    const ContextualProblem problem = contextual_problem(given_problem);
+    RunState state = run_state(given_state, 0, Index(problem.offered));
     require(options.basis.empty(), "basis", "no arms where none stand");
     run(kernel.contextual, problem, state, rngs, options);
   } else {
-    const FiniteProblem problem = finite_problem(given_problem, symbols);
+    const FiniteProblem problem = finite_problem(given_problem);
     const Index arms = problem.by_coordinate.columns;
-    RunState state = run_state(given_state, symbols, problem.features.rows, arms);
+    RunState state = run_state(given_state, problem.features.rows, arms);
     check_rounds(problem, state.checkpoints.back());
     require(all_within(options.basis, arms), "basis", "arms by number");
     run(kernel.finite, problem, state, rngs, options);
