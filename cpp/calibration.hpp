@@ -28,11 +28,11 @@ struct Scales {
         calibrated_at(s(5, 0)) {}
 };
 
-inline constexpr double free_prior =
-    1e-15;  // of an intercept, in observations: next to none, and V is invertible
+// Of an intercept, in observations: next to none, and V is invertible
+inline constexpr double free_prior = 1e-15;
 inline constexpr double min_strength = 1e-6, max_strength = 1e6;
-inline constexpr double calibration_growth =
-    1.25;  // of the number of observations between two calibrations
+// Of the number of observations between two calibrations
+inline constexpr double calibration_growth = 1.25;
 
 /// Number of observations at which the next calibration is due.
 inline double next_calibration(double count, double forgetting_rate) {

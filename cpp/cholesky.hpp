@@ -52,8 +52,8 @@ inline bool invert(ConstMatrix matrix, Matrix inverse) {
 /// Replace a positive semidefinite matrix by the upper triangular R with R'R = matrix; a zero pivot
 /// gives a zero row.
 inline void cholesky_semidefinite(Matrix matrix) {
-  constexpr double negligible =
-      1e-10;  // a pivot this small relative to its diagonal entry is rounding
+  // A pivot this small relative to its diagonal entry is rounding
+  constexpr double negligible = 1e-10;
   const Index d = matrix.rows;
   for (Index k = 0; k < d; ++k) {
     const Vector row = matrix[k].subspan(k);

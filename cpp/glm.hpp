@@ -68,15 +68,15 @@ inline LinkValues link_at(Link link, double u, double y) {
 
 // --- The implicit step ---------------------------------------------------------------------------
 
-inline constexpr double min_weight =
-    1e-16;  // of an observation: less would only make its working response large
+// Of an observation: less would only make its working response large
+inline constexpr double min_weight = 1e-16;
 
 /// Return v with v + q (A'(v) - y) = u: Halley's method, by halves where it would leave the
 /// bracket. It takes one to three steps.
 inline double implicit_step(Link link, double u, double q, double y) {
   constexpr int max_steps = 100;
-  constexpr double tolerance =
-      3e-6;  // |A'''| <= A'' of clicks makes the error less than the cube of the last step
+  // |A'''| <= A'' of clicks makes the error less than the cube of the last step
+  constexpr double tolerance = 3e-6;
   auto at = link_at(link, u, y);
   const double end = u - q * at.error;
   double v = u, excess = q * at.error, low = std::min(u, end), high = std::max(u, end);

@@ -101,8 +101,8 @@ inline void axpy(Vector total, double weight, ConstVector row) {
 /// matrix += (weight left) right'.
 [[gnu::always_inline]] inline void add_outer(Matrix matrix, double weight, ConstVector left,
                                              ConstVector right) {
-  constexpr Index narrow =
-      64;  // wider rows are read one after the other: tiles would jump from row to row
+  // Wider rows are read one after the other: tiles would jump from row to row
+  constexpr Index narrow = 64;
   if (right.size() > narrow) {
     for (Index i = 0; i < left.size(); ++i) axpy(matrix[i], weight * left[i], right);
     return;

@@ -105,8 +105,8 @@ inline bool observe_fading(RidgeState& ridge, ConstVector x, double y) {
 /// Take in (x, y). Return false if V^-1, theta_hat and log det V are stale: then `recompute` comes
 /// next.
 [[nodiscard]] inline bool observe(RidgeState& ridge, ConstVector x, double y) {
-  constexpr Index interval =
-      256;  // observations between two recomputations, or d if that is more: O(d^3) once in d
+  // Observations between two recomputations, or d if that is more: O(d^3) once in d
+  constexpr Index interval = 256;
   if (ridge.fades()) return observe_fading(ridge, x, y);
   const bool was_ill_conditioned = condition_bound(ridge) > live_limits.max_condition;
   add_observation(ridge, x, y);

@@ -27,8 +27,8 @@ namespace ensample::ENSAMPLE_LEVEL {
 inline constexpr double max_code = 15.0, middle_code = 8.0;  // the latter is the code of the centre
 inline constexpr double max_radius_code = 255.0;
 inline constexpr double max_int16 = 32767.0;
-inline constexpr double rounding =
-    1.2e-16;  // half the distance from 1 to the next double, and a little
+// Half the distance from 1 to the next double, and a little
+inline constexpr double rounding = 1.2e-16;
 inline constexpr double min_score = 1e-280,
                         max_score = 1e280;  // between them nothing that matters under- or overflows
 inline constexpr Index max_single_scores = 8;  // arms of a tile that are scored one by one
@@ -79,8 +79,8 @@ struct TileColumn {
 
   void read(ConstMatrix rows, Index tile, Index feature) {
     for (Index place = 0; place < search_tile; ++place) {
-      const Index arm =
-          tile * search_tile + place;  // the last tile is filled with copies of the last arm
+      // The last tile is filled with copies of the last arm
+      const Index arm = tile * search_tile + place;
       values[place] = rows(arm < rows.rows ? arm : rows.rows - 1, feature);
     }
   }
@@ -230,8 +230,8 @@ inline Bounds weigh(ConstMatrix table, ConstVector theta, Buffer<std::uint16_t>&
     const double share = theta[i] * table(1, i) / total;
     square += share * share;
   }
-  const double radius =
-      total * std::sqrt(square) * (1.0 + 1e-9) * radius_step(d);  // |w|, for a code of 1
+  // |w|, for a code of 1
+  const double radius = total * std::sqrt(square) * (1.0 + 1e-9) * radius_step(d);
   Bounds bounds;
   const double dim = double(d);
   bounds.unit = (middle_code * total + max_radius_code * radius) /

@@ -41,8 +41,8 @@ struct Register<1> {
 /// array of registers in memory (rounds took two to six times as long).
 template <int N, bool Fits = (N <= register_width)>
 struct SimdVector {
-  static constexpr int M =
-      std::bit_floor(static_cast<unsigned>(N - 1));  // N / 2 for a power of two
+  // N / 2 for a power of two
+  static constexpr int M = std::bit_floor(static_cast<unsigned>(N - 1));
   SimdVector<M> low;
   SimdVector<N - M> high;
 

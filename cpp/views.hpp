@@ -52,8 +52,8 @@ enum class Link : Int { identity = -1, logistic = 0 };
 struct ScaleLearning {
   Matrix scales;          // what is learned, as `Scales` reads it [6, d]; no data where nothing is
   double strength = 0.0;  // lam, if it is above 0: then it is given, and not learned
-  bool sizes_given =
-      false;  // true: sizes of features are given; false: learned from the observations
+  // True: sizes of features are given; false: learned from the observations
+  bool sizes_given = false;
   bool intercept = false;  // whether the last feature is the constant 1
 };
 

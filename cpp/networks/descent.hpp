@@ -9,8 +9,8 @@
 namespace ensample::ENSAMPLE_LEVEL {
 
 inline constexpr double largest_gradient = 1e150;  // beyond it squares may not be finite
-inline constexpr double largest_single =
-    1e36;  // a square beyond it may be no number in single precision
+// A square beyond it may be no number in single precision
+inline constexpr double largest_single = 1e36;
 
 /// How strongly weights are pulled to where they began, by runs of equal strengths.
 struct Regularizer {

@@ -11,8 +11,8 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-inline constexpr double widest_feature =
-    100.0;  // times its typical size: further out, where networks know nothing, it counts no more
+// Times its typical size: further out, where networks know nothing, it counts no more
+inline constexpr double widest_feature = 100.0;
 inline constexpr double recent_misses = 4.0;  // weight of the newest of n squared misses, times n
 
 /// A row as networks see it. A feature that has no unit yet is its own.

@@ -12,18 +12,18 @@
 namespace ensample::ENSAMPLE_LEVEL {
 
 inline constexpr Index chunk_width = 8;  // columns in a chunk, the least that is computed together
-inline constexpr Index max_inner =
-    64;  // rows of the right matrix that are gone through at once: bits of a word
+// Rows of the right matrix that are gone through at once: bits of a word
+inline constexpr Index max_inner = 64;
 #if defined(__AVX512F__)
-inline constexpr Index max_chunks =
-    8;  // of a row in registers: what 32 of them hold, beside a product
+// Of a row in registers: what 32 of them hold, beside a product
+inline constexpr Index max_chunks = 8;
 #elif defined(__AVX__)
 inline constexpr Index max_chunks = 7;
 #else
 inline constexpr Index max_chunks = 3;
 #endif
-inline constexpr Index min_packed_rows =
-    16;  // rows of a product: with fewer, packing takes longer than it saves
+// Rows of a product: with fewer, packing takes longer than it saves
+inline constexpr Index min_packed_rows = 16;
 
 /// Bit mask of the numbers that are not 0, of at most 64.
 inline std::uint64_t nonzero_bits(const double* values, Index count) {

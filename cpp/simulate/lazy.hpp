@@ -21,8 +21,8 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-inline constexpr double smallest_share =
-    1e-8;  // of W in B that a root in doubles keeps to eight digits
+// Of W in B that a root in doubles keeps to eight digits
+inline constexpr double smallest_share = 1e-8;
 
 /// Where new members start: N(0, prior + sum_k N_k x_k x_k').
 class Base {
@@ -81,8 +81,9 @@ class LazyEnsemble : LinearRun {
   using FiniteRun::FiniteRun;
 
   void play() {
+    const bool has_base = start == Start::rewards_and_initial;
     for (Index i = 0; i < d; ++i)
-      base_with_prior.begin(i, learned ? run.prior[i] : ratio > 0.0 ? ratio : 0.0);
+      base_with_prior.begin(i, learned ? run.prior[i] : has_base ? ratio() : 0.0);
     Int member = -1;
     double redraw_at = options.redraw_growth;
     begin();
@@ -107,45 +108,49 @@ class LazyEnsemble : LinearRun {
   }
 
  private:
+  /// Where new members start: from nothing; from a base without W, which is separate; or from one
+  /// with it.
+  enum class Start { nothing, rewards, rewards_and_initial };
+
   const bool learned = learns_scales(run);  // the scales
-  const double ratio = base_ratio();
-  /// Symmetric: signs are drawn in turn with members.
+  const Start start = start_of_members();
+  // Not with symmetric signs, which are drawn in turn with members.
   const MemberSchedule schedule{!options.symmetric, options, first, horizon, rngs.member};
   const Index capacity = schedule.size() > 0 ? schedule.slots() : acting_members(options, horizon);
   MemberSlots slots{schedule.size() > 0 ? 0 : capacity};
-  Buffer<double> sums{capacity * d, Fill::none};  // S^j
-  Buffer<double> initials{learned ? capacity * d : 0,
-                          Fill::none};  // W^j / sqrt(prior), separate where the prior is learned
-  Buffer<std::int32_t> seen{capacity * run.pulls.size(),
-                            Fill::none};  // pull counts when the member last acted
-  Buffer<Int> epochs{capacity};           // when its W was drawn; 0: not yet
+  // Of each slot: S^j; W^j / sqrt(prior), where the prior is learned; pull counts when the member
+  // last acted; and when its W was drawn, 0 before that.
+  Buffer<double> sums{capacity * d, Fill::none}, initials{learned ? capacity * d : 0, Fill::none};
+  Buffer<std::int32_t> seen{capacity * run.pulls.size(), Fill::none};
+  Buffer<Int> epochs{capacity};
   Int epoch = 1;
   Base base_with_prior{d, run.pulls.size()}, base_without_prior{d, run.pulls.size()};
-  double prior_learned_at =
-      0.0;  // number of observations at which the prior in `base_with_prior` was learned
+  double prior_learned_at = 0.0;  // number of observations when that of `base_with_prior` was
   Buffer<Int> indices{rows, Fill::none};
   Buffer<double> weights{rows, Fill::none}, draws{d}, sum_with_initial{d}, theta{d};
 
-  /// The ratio of the variances of W and Z where new members can start from a base with both, else
-  /// -1.
-  ///
-  /// The pivots of B's root are at least this ratio, and its diagonal at most the ratio plus all
-  /// squared norms of arms played. Where the scales are learned W is in units of its prior, and a
-  /// base without it is there even where its law is another: 0.
-  double base_ratio() const {
-    const bool gaussian = options.initial.kind == LawKind::gaussian;
-    if (options.reward.kind != LawKind::gaussian) return -1.0;
-    if (learned) return gaussian ? 1.0 : 0.0;
-    if (!gaussian || options.reward.scale == 0.0) return -1.0;
-    const double root = options.initial.scale / options.reward.scale, found = root * root;
+  /// The ratio of the variances of W and Z.
+  double ratio() const {
+    const double root = options.initial.scale / options.reward.scale;
+    return root * root;
+  }
+
+  /// The pivots of B's root are at least `ratio`, and its diagonal at most that plus all squared
+  /// norms of arms played. Where the scales are learned W is in units of its prior, and a base
+  /// without it is there even where its law is another.
+  Start start_of_members() const {
+    const bool is_gaussian = options.initial.kind == LawKind::gaussian;
+    if (options.reward.kind != LawKind::gaussian) return Start::nothing;
+    if (learned) return is_gaussian ? Start::rewards_and_initial : Start::rewards;
+    if (!is_gaussian || options.reward.scale == 0.0) return Start::nothing;
     double longest = 0.0;
     for (Index k = 0; k < rows; ++k) {
       double square = 0.0;
       for (const double size : problem.features[k]) square += size * size;
       if (square > longest) longest = square;
     }
-    const double played = double(horizon + warm) * longest;
-    return found >= smallest_share * (found + played) ? found : -1.0;
+    const double most = ratio() + double(horizon + warm) * longest;
+    return ratio() >= smallest_share * most ? Start::rewards_and_initial : Start::nothing;
   }
 
   /// Return W^j + sum_i X_i Z_i^j of the member in a slot, brought up to date.
@@ -162,7 +167,7 @@ class LazyEnsemble : LinearRun {
     Base& base = ready_base(once);
     const bool is_separate = &base == &base_without_prior;
     if (is_separate) draw_vector(options.initial, {&initials[slot * d], d}, rngs.perturbation);
-    if (ratio >= 0.0) {
+    if (start != Start::nothing) {
       for (double& draw : draws) draw = options.reward.scale * rngs.perturbation.normal();
       sum_rows(total, base.root(), draws);
     } else if (learned) {
@@ -176,9 +181,10 @@ class LazyEnsemble : LinearRun {
 
   /// Return the base that a new member starts from, `base_without_prior` where its W is separate.
   Base& ready_base(bool once) {
-    if (!learned || (once && ratio > 0.0)) {
+    const bool has_initial = start == Start::rewards_and_initial;
+    if (!learned || (once && has_initial)) {
       const double learned_at = Scales(run.scales).calibrated_at;
-      if ((prior_learned_at != learned_at || base_with_prior.needs_refresh()) && ratio > 0.0) {
+      if ((prior_learned_at != learned_at || base_with_prior.needs_refresh()) && has_initial) {
         if (learned)
           base_with_prior.refresh_with_prior(problem, run);
         else
@@ -187,7 +193,7 @@ class LazyEnsemble : LinearRun {
       }
       if (!learned || base_with_prior.prior_is_representable()) return base_with_prior;
     }
-    if (base_without_prior.needs_refresh() && ratio >= 0.0)
+    if (base_without_prior.needs_refresh() && start != Start::nothing)
       base_without_prior.refresh(problem, run);
     return base_without_prior;
   }
@@ -233,16 +239,14 @@ class LazyStream : StreamRun {
  private:
   const Index counts = run.pulls.size(), capacity = acting_members(options, horizon);
   MemberSlots slots{capacity};
-  Buffer<double> sums{
-      capacity * d,
-      Fill::none};  // S^j of the members that have acted, in the order of their first time
-  Buffer<std::int32_t> seen_pulls{capacity * counts,
-                                  Fill::none};  // pull counts when the member last acted
-  Buffer<double> seen_weights{capacity * rows, Fill::none};  // c_k then
-  Buffer<double> base_root{d * d};  // upper triangular R with R'R = V when the base was computed
-  Buffer<std::int32_t> base_pulls{counts};  // pull counts then
-  Buffer<double> base_weights{rows};        // c_k then
-  Index work = 0;                           // arms that new members have caught up with since
+  // Of the members that have acted, in the order of their first time: S^j, and pull counts and c_k
+  // when they last did.
+  Buffer<double> sums{capacity * d, Fill::none}, seen_weights{capacity * rows, Fill::none};
+  Buffer<std::int32_t> seen_pulls{capacity * counts, Fill::none};
+  // When the base was computed: upper triangular R with R'R = V, pull counts and c_k.
+  Buffer<double> base_root{d * d}, base_weights{rows};
+  Buffer<std::int32_t> base_pulls{counts};
+  Index work = 0;  // arms that new members have caught up with since
   Buffer<Int> indices{rows, Fill::none};
   Buffer<double> draws{rows > d ? rows : d}, theta{d};
 
@@ -250,8 +254,7 @@ class LazyStream : StreamRun {
   ConstVector updated_sum(Int member) {
     const Index known = slots.used(), slot = slots.find(member);
     if (slot == known) {
-      if (options.from_base && work > 8 * d)
-        refresh_base();  // a new root costs about as much as this work
+      if (options.from_base && work > 8 * d) refresh_base();  // which costs about as much
       start_from_base(slot);
       work += draw_missed(slot);
     } else {

@@ -25,8 +25,8 @@ inline Int horizon_of(const RunState& run) { return run.checkpoints[run.checkpoi
 /// precision.
 inline void recompute(RunState& run, ConstMatrix gram) {
   constexpr double max_leverage = 1e4;  // at which a rank-one update would cancel four digits
-  constexpr double max_leverage_ill_conditioned =
-      0.25;  // from an ill-conditioned V: lost digits do not come back by rank-one updates
+  // From an ill-conditioned V: lost digits do not come back by rank-one updates
+  constexpr double max_leverage_ill_conditioned = 0.25;
   constexpr double max_condition = 1e6;
   const double condition = recompute(estimate_of(run), gram, run.target, max_condition);
   if (condition != 0.0)
@@ -161,8 +161,8 @@ inline void perturb_estimate(const RunState& run, ConstVector total, double scal
 
 /// Return what multiplies a perturbation after t observations.
 inline double inflation(const Inflation& factor, const RunState& run, Int t) {
-  constexpr double grows_from =
-      100.0;  // observations from which a growing base grows by about the logarithm
+  // Observations from which a growing base grows by about the logarithm
+  constexpr double grows_from = 100.0;
   if (factor.learned) {
     const double noise = Scales(run.scales).noise, seen = double(t);
     double base = factor.base;

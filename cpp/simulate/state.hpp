@@ -106,8 +106,8 @@ struct Options {
   Law initial, reward;     // of the perturbations W and Z
   Inflation factor;        // of what is added to theta_hat
   bool symmetric = false;  // a random sign each round
-  double redraw_growth =
-      std::numeric_limits<double>::infinity();  // of log det V, then members are drawn anew
+  // Of log det V, then members are drawn anew
+  double redraw_growth = std::numeric_limits<double>::infinity();
   double ageing = 0.0;      // rate at which older observations are perturbed more
   bool adaptive = false;    // whether the rewards' standard deviation multiplies
   bool watch_norm = false;  // whether the largest |theta_hat| so far is a bound
