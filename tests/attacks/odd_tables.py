@@ -45,148 +45,26 @@ BASE: dict[str, Any] = {
 }
 SMALL = [0, 1, 2, 3, -1, True, False, 0.5, 1.5, -0.0]
 LARGE = [2**31 - 1, 2**31, 2**63, 10**30, -(10**30), 10**9, 1e308, 5e-324, 1e16]
-WORDS = [
-    *(
-        "",
-        " ",
-        "none",
-        "noise",
-        "2 noise",
-        "nan noise",
-        "1e400 noise",
-        "-1 radius",
-        "inf radius",
-        " noise",
-        "noise noise",
-    ),
-    *(
-        "auto",
-        "paper",
-        "p",
-        "ES",
-        "sphere",
-        "ball",
-        "contextual",
-        "trap",
-        "kveton",
-        "Gaussian",
-        "UniformMember",
-        "RoundRobin",
-    ),
-    *(
-        "LinUCB",
-        "PerturbedHistory",
-        "EpsilonGreedy",
-        "SharpEnsembleSampling",
-        "InformationDirected",
-        "EnsembleSampling",
-    ),
-    *(
-        "x" * 5000,
-        "\0",
-        "\x1b[31mred\x1b[0m",
-        "\r\n",
-        "\u202egnp",
-        "=1+1",
-        "@x",
-        "../..",
-        ".",
-        "/",
-        "é\u0301",
-        "🎲",
-        "\ue000",
-    ),
-]
-ODD = [
-    *(
-        Raw("nan"),
-        Raw("inf"),
-        Raw("-inf"),
-        Raw("1979-05-27"),
-        Raw("07:32:00"),
-        Raw("1979-05-27T07:32:00Z"),
-        Raw("0x" + "f" * 6000),
-    ),
-    *(
-        Raw("9" * 6000),
-        Raw("[" * 1000 + "]" * 1000),
-        Raw("{a=" * 1000 + "1" + "}" * 1000),
-        Raw("[" * 60 + "1" + "]" * 60),
-    ),
-    *(
-        [],
-        [[]],
-        {},
-        [1, "a"],
-        [[1], [2]],
-        [{}],
-        {"kind": "Gaussian"},
-        {"kind": []},
-        {"kind": {}},
-        {"kind": 3},
-        {"": 1},
-    ),
-    *(
-        {"kind": "CenteredBinomial", "trials": 3},
-        {"kind": "HeteroscedasticNoise", "low": 2, "high": 1},
-        {"kind": "StickyMember"},
-    ),
-    *(
-        ["noise", "2 noise"],
-        ["RoundRobin", "UniformMember"],
-        list(range(1, 300)),
-        [0.1, 0.1],
-        [1, 1.0, True],
-        ["1", 1],
-    ),
-]
-KEYS = [
-    *(
-        "",
-        " ",
-        "name",
-        "self",
-        "cls",
-        "kind",
-        "label",
-        "problems",
-        "setting",
-        "theorem",
-        "delta",
-        "scale",
-        "size",
-        "member",
-    ),
-    *(
-        "__class__",
-        "dim",
-        "arms",
-        "noise",
-        "family",
-        "recipe",
-        "horizon",
-        "initial",
-        "evaluation",
-        "source",
-        "text",
-        "cells",
-    ),
-    *(
-        "\x1b[2J",
-        "\0",
-        "k" * 2000,
-        "a.b",
-        "a\nb",
-        "🎲",
-        "problem",
-        "policy",
-        "published",
-        "scales",
-        "measure",
-        "runs",
-        "radius",
-    ),
-]
+WORDS = ["", " ", "none", "noise", "2 noise", "nan noise", "1e400 noise", "-1 radius"]
+WORDS += ["inf radius", " noise", "noise noise", "auto", "paper", "p", "ES", "sphere", "ball"]
+WORDS += ["contextual", "trap", "kveton", "Gaussian", "UniformMember", "RoundRobin", "LinUCB"]
+WORDS += ["PerturbedHistory", "EpsilonGreedy", "SharpEnsembleSampling", "InformationDirected"]
+WORDS += ["EnsembleSampling", "x" * 5000, "\0", "\x1b[31mred\x1b[0m", "\r\n", "\u202egnp", "=1+1"]
+WORDS += ["@x", "../..", ".", "/", "é\u0301", "🎲", "\ue000"]
+ODD = [Raw("nan"), Raw("inf"), Raw("-inf"), Raw("1979-05-27"), Raw("07:32:00")]
+ODD += [Raw("1979-05-27T07:32:00Z"), Raw("0x" + "f" * 6000), Raw("9" * 6000)]
+ODD += [Raw("[" * 1000 + "]" * 1000), Raw("{a=" * 1000 + "1" + "}" * 1000)]
+ODD += [Raw("[" * 60 + "1" + "]" * 60), [], [[]], {}, [1, "a"], [[1], [2]], [{}]]
+ODD += [{"kind": "Gaussian"}, {"kind": []}, {"kind": {}}, {"kind": 3}, {"": 1}]
+ODD += [{"kind": "CenteredBinomial", "trials": 3}]
+ODD += [{"kind": "HeteroscedasticNoise", "low": 2, "high": 1}, {"kind": "StickyMember"}]
+ODD += [["noise", "2 noise"], ["RoundRobin", "UniformMember"], list(range(1, 300)), [0.1, 0.1]]
+ODD += [[1, 1.0, True], ["1", 1]]
+KEYS = ["", " ", "name", "self", "cls", "kind", "label", "problems", "setting", "theorem"]
+KEYS += ["delta", "scale", "size", "member", "__class__", "dim", "arms", "noise", "family"]
+KEYS += ["recipe", "horizon", "initial", "evaluation", "source", "text", "cells", "\x1b[2J", "\0"]
+KEYS += ["k" * 2000, "a.b", "a\nb", "🎲", "problem", "policy", "published", "scales", "measure"]
+KEYS += ["runs", "radius"]
 
 
 def odd_file(rng: random.Random) -> bytes:
