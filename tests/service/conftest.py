@@ -1,6 +1,9 @@
 """Services in this process, called as a client would."""
 
 import io
+import json
+import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,13 +13,18 @@ import pytest
 
 from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.service.app import application
+from ensample.service.auth import new_key
 from ensample.service.journal import Journal
 from ensample.service.service import Service
 from ensample.service.settings import ServiceSettings
 from service.live import Live, listening
-from service.testing import TestClient
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # Starlette would rather have httpx2
+    from starlette.testclient import TestClient
 
 ADDRESS = "http://127.0.0.1:8000"
+ONE = "/v1/experiments/shop"
 SHOP = {
     "actions": ["a", "b"],
     "reward": {"low": 0, "high": 1},
@@ -30,35 +38,67 @@ class Served(TestClient):
     service: Service
     said: io.StringIO
 
+    def ask(self, path: str, body: Any = None, status: int = 200) -> Any:
+        """Return the JSON of a POST to the experiment "shop"."""
+        found = self.post(f"{ONE}/{path}", json=body)
+        assert found.status_code == status, (path, body, found.text)
+        return found.json()
+
+    def decide(self, **body: Any) -> Any:
+        return self.ask("decide", body)
+
+    def reward(self, id: str, value: Any = 1, **body: Any) -> str:
+        return str(self.ask(f"decisions/{id}/reward", {"value": value, **body})["outcome"])
+
+    def view(self, hash: bool = False) -> Any:
+        return self.get(f"{ONE}?hash=yes" if hash else ONE).json()
+
+    def log(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.get(f"{ONE}/log").text.splitlines()]
+
+    def key(self, role: str, experiment: str | None = None) -> str:
+        """Return a new key."""
+        text, key = new_key(role, experiment)
+        self.service.store.add(key)
+        return text
+
+    @property
+    def experiment(self) -> Any:
+        return self.service.catalog["shop"].experiment
+
+    def stop(self) -> None:
+        self.exit_stack.close()
+
 
 Serve = Callable[..., Served]
 
 
 @pytest.fixture
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    """Services of a folder; what they do, not whether it lasts."""
+    """Services of a folder; what they do, not whether it lasts. With `shop` there is an experiment."""
     monkeypatch.setattr("ensample.service.service.PROBE", 0.02)
     with ExitStack() as open_services:
 
-        def begun(storage_of: Any = None, folder: str = "data", **settings: Any) -> Served:
+        def begun(
+            storage_of: Any = None, folder: str = "data", shop: Any = None, **settings: Any
+        ) -> Served:
             said = io.StringIO()
             given = ServiceSettings(data=tmp_path / folder, **settings)
-            journal = Journal(given.log_level, said)
-            service = Service(
-                given, journal, storage_of or (lambda path: SQLiteStorage(path, synchronous="OFF"))
-            )
+            unsafe = lambda path: SQLiteStorage(path, synchronous="OFF")  # noqa: E731
+            service = Service(given, Journal(given.log_level, said), storage_of or unsafe)
             client = Served(application(service), ADDRESS, raise_server_exceptions=False)
             client.service, client.said = service, said
-            return open_services.enter_context(client)  # type: ignore[return-value]
+            open_services.enter_context(client)
+            if shop is not None:
+                assert client.put(ONE, json=shop).status_code == 201
+            return client
 
         yield begun
 
 
 @pytest.fixture
 def shop(serve: Serve) -> Served:
-    client = serve()
-    assert client.put("/v1/experiments/shop", json=SHOP).status_code == 201
-    return client
+    return serve(shop=SHOP)
 
 
 @pytest.fixture
@@ -66,3 +106,12 @@ def live(tmp_path: Path) -> Iterator[Live]:
     """A service that listens on this machine."""
     with listening(tmp_path / "live") as found:
         yield found
+
+
+def until(holds: Callable[[], Any]) -> bool:
+    """Return True once something holds, False if it does not within some seconds."""
+    for _ in range(400):
+        if holds():
+            return True
+        time.sleep(0.02)
+    return False

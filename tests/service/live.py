@@ -1,6 +1,7 @@
-"""A service that listens on this machine, in a thread: for clients that we have not written."""
+"""A service that listens on this machine, in a thread, and the lines of pages in docs/ that call it."""
 
 import io
+import re
 import socket
 import threading
 import time
@@ -16,16 +17,19 @@ from ensample.service.server import server_of
 from ensample.service.service import Service
 from ensample.service.settings import ServiceSettings
 
+DOCS = Path(__file__).parents[2] / "docs"
+BLOCK = re.compile(r"<!-- tested: (?P<name>\S+) -->\n```\w+\n(?P<lines>.*?)```", re.DOTALL)
+
 
 class Live(NamedTuple):
-    """Where it is called, and what it is."""
+    """Where a service is called, and what it is."""
 
     url: str
     service: Service
     said: io.StringIO  # its log
 
     def key(self, role: str, experiment: str | None = None) -> str:
-        """A new one."""
+        """Return a new key."""
         text, key = new_key(role, experiment)
         self.service.store.add(key)
         return text
@@ -36,12 +40,10 @@ class Live(NamedTuple):
 
 @contextmanager
 def listening(folder: Path, **settings: Any) -> Iterator[Live]:
-    """Until the end of the block."""
-    given = ServiceSettings(data=folder, **settings)
-    said = io.StringIO()
-    service = Service(
-        given, Journal("info", said), lambda path: SQLiteStorage(path, synchronous="OFF")
-    )
+    """Give a service that listens until the end of the block."""
+    given, said = ServiceSettings(data=folder, **settings), io.StringIO()
+    journal = Journal("info", said)
+    service = Service(given, journal, lambda path: SQLiteStorage(path, synchronous="OFF"))
     server = server_of(service, lambda: None)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -54,3 +56,11 @@ def listening(folder: Path, **settings: Any) -> Iterator[Live]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+def blocks(page: str, name: str, url: str, key: str) -> list[str]:
+    """Return the blocks of a page that are marked so, for a service at this address with this key."""
+    found = BLOCK.finditer((DOCS / page).read_text(encoding="utf-8"))
+    lines = [match["lines"] for match in found if match["name"] == name]
+    assert lines, f"{page} has no lines marked {name}"
+    return [text.replace("http://127.0.0.1:8000", url).replace("ens_...", key) for text in lines]

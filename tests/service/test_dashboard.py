@@ -23,9 +23,7 @@ from ensample.service.dashboard.joining import Delays
 from ensample.service.dashboard.lift import ActionMeans, Lift, against_action, against_chance
 from ensample.service.dashboard.summary import OTHERS, Summary
 from ensample.service.dashboard.view import lift_words, looks, provisional_looks
-from service.conftest import SHOP, Serve, Served
-from service.test_keys import made
-from service.test_operations import until
+from service.conftest import SHOP, Serve, Served, until
 
 PAGE = "/experiments/shop"
 ACTIONS = ["a", "b", "c"]
@@ -481,8 +479,8 @@ def test_names_are_words_and_nothing_else(serve: Serve) -> None:
 
 def test_pages_need_a_key_and_show_what_it_is_for(shop: Served) -> None:
     shop.put("/v1/experiments/other", json=SHOP)
-    keys = {role: made(shop, role) for role in ("read", "decide")}
-    bound = made(shop, "read", "other")
+    keys = {role: shop.key(role) for role in ("read", "decide")}
+    bound = shop.key("read", "other")
     for path in ("/", PAGE, "/static/dashboard.js", "/static/colours.css"):
         assert shop.get(path).status_code == 401 and shop.get(path).headers[
             "www-authenticate"
@@ -568,7 +566,7 @@ def test_several_who_look_at_once_count_once(shop: Served) -> None:
 def test_what_cannot_be_kept_is_told(shop: Served) -> None:
     shop.service.catalog.broken["attic"] = "SnapshotError"
     assert "Cannot be kept at the moment: attic" in shop.get("/").text
-    bound = made(shop, "read", "shop")
+    bound = shop.key("read", "shop")
     assert "attic" not in shop.get("/", auth=("", bound)).text
     shop.service.catalog.broken.clear()
 

@@ -24,8 +24,7 @@ from ensample.service.app import application
 from ensample.service.journal import Journal
 from ensample.service.service import Service
 from ensample.service.settings import ServiceSettings
-from service.conftest import ADDRESS, SHOP
-from service.testing import TestClient
+from service.conftest import ADDRESS, SHOP, TestClient
 
 RUNS, STEPS = attempts(sample=12, full=150), attempts(sample=30, full=60)
 ONE = "/v1/experiments/shop"

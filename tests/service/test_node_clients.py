@@ -8,8 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.live import Live
-from service.pages import blocks
+from service.live import Live, blocks
 
 FOLDER = Path(__file__).parents[1] / "clients"  # its package.json says which; .ci/run installs them
 ROUTER = {"actions": ["small", "large"], "recipe": {"kind": "EnsembleSampling", "size": 10}}

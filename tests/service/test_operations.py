@@ -2,10 +2,8 @@
 
 import json
 import tarfile
-import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,18 +15,9 @@ from ensample.service.auth import new_key
 from ensample.service.maintenance import replayed_experiments
 from experiments.disks import Failing, Forgetful, Small, disk, laid_out
 from experiments.test_power import AnswersFirst
-from service.conftest import SHOP, Serve, Served
+from service.conftest import SHOP, Serve, Served, until
 
 ONE = "/v1/experiments/shop"
-
-
-def until(holds: Any) -> bool:
-    """Whether it comes to hold within some seconds."""
-    for _ in range(400):
-        if holds():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @pytest.mark.parametrize("how", ["full", "write", "sync"])

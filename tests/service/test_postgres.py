@@ -21,8 +21,7 @@ from ensample.experiments.opening import begun
 from ensample.experiments.storage.postgres import PostgresStorage
 from ensample.experiments.storage.postgres_pool import PostgresPool
 from experiments.test_clocks import ahead
-from service.conftest import SHOP, Serve, Served
-from service.test_operations import until
+from service.conftest import SHOP, Serve, Served, until
 
 KILLS = attempts(sample=4, full=100)
 
