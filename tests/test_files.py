@@ -244,7 +244,7 @@ def test_others_files_are_left_alone(old: Path) -> None:
 def test_a_file_that_a_sweeper_took_before_it_was_locked_is_written_again(
     old: Path, monkeypatch
 ) -> None:
-    lock, taken = files.claimed, []
+    lock, taken = files.lock, []
 
     def late(part: Path, file) -> bool:
         if not taken:
@@ -252,7 +252,7 @@ def test_a_file_that_a_sweeper_took_before_it_was_locked_is_written_again(
             taken.append(part)
         return lock(part, file)
 
-    monkeypatch.setattr(files, "claimed", late)
+    monkeypatch.setattr(files, "lock", late)
     put(old)
     assert (
         taken

@@ -182,7 +182,7 @@ LAYERS = (
     ),
     (("models", "linear, logistic, networks: score and learn", SHARED),),
     (("_core", "compiled kernels in C++ over NumPy's arrays", SHARED),),
-    (("theory, perturbations, members, arms, calibration", "the paper's words", SHARED),),
+    (("theory, perturbations, member_rules, arms, calibration", "the paper's words", SHARED),),
     (("randomness, statistics, checks, errors, ...", "what all stand on", SHARED),),
 )
 WIDTH, ROW, GAP, TITLES, MARGIN = 470, 50, 8, 24, 26

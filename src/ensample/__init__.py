@@ -1,6 +1,7 @@
 """Ensemble sampling for decisions.
 
-Keep many models of the reward, each trained on slightly perturbed data; each round act greedily on one of them.
+Keep many models of the reward, each trained on slightly perturbed data; each round act greedily on
+one of them.
 
 >>> import numpy as np
 >>> import ensample as es
@@ -8,7 +9,8 @@ Keep many models of the reward, each trained on slightly perturbed data; each ro
 >>> decision = policy.decide()
 >>> policy.update(decision, reward=1.0)
 
-Recipes: `EnsembleSampling`, `PerturbedHistory` (LinPHE). What the paper prescribes: `theory`, `Setting`.
+Recipes: `EnsembleSampling`, `PerturbedHistory` (LinPHE). What the paper prescribes: `theory`,
+`Setting`.
 
 The names are in `__init__.pyi`. Each is imported when it is first used.
 """

@@ -51,11 +51,11 @@ from ensample.experiments.reward import Reward as Reward
 from ensample.lab.results import Results as Results
 from ensample.lab.run import run_study as run_study
 from ensample.lab.study import Study as Study
-from ensample.members import MemberRule as MemberRule
-from ensample.members import OptimisticMember as OptimisticMember
-from ensample.members import RoundRobin as RoundRobin
-from ensample.members import StickyMember as StickyMember
-from ensample.members import UniformMember as UniformMember
+from ensample.member_rules import MemberRule as MemberRule
+from ensample.member_rules import OptimisticMember as OptimisticMember
+from ensample.member_rules import RoundRobin as RoundRobin
+from ensample.member_rules import StickyMember as StickyMember
+from ensample.member_rules import UniformMember as UniformMember
 from ensample.models.description import Linear as Linear
 from ensample.models.description import RewardModel as RewardModel
 from ensample.models.generalized import GeneralizedLinear as GeneralizedLinear

@@ -1,7 +1,7 @@
 """Arms: what can be chosen. A set of arms answers one question, which arm maximises x'theta.
 
-A linear oracle turns any combinatorial set into arms. Here, all perfect matchings of three workers to three jobs,
-with one feature a pair:
+A linear oracle turns any combinatorial set into arms. Here, all perfect matchings of three workers
+to three jobs, with one feature a pair:
 
 >>> import numpy as np
 >>> from scipy.optimize import linear_sum_assignment
@@ -35,18 +35,20 @@ BLOCK = 1 << 14  # arms handled together where all of them would take too much r
 
 
 class Offer(ABC):
-    """What is on offer in one round: vectors in R^dim, listed as rows or known by the best of them."""
+    """The offer of one round: vectors in R^dim, listed as rows or known by the best of them."""
 
     dim: int
-    rows: FloatArray | None = None  # [K, dim] where arms are listed and so numbered
-    by_coordinate: FloatArray  # [dim, K], as the core takes it; where arms are listed
-    each: "Sequence[FloatArray] | FloatArray"  # the rows one by one, [dim] each; where arms are listed
+    rows: FloatArray | None = None  # [K, dim] if arms are listed, and so numbered
+    by_coordinate: FloatArray  # [dim, K], as the core takes it; if arms are listed
+    each: "Sequence[FloatArray] | FloatArray"  # the rows one by one, [dim] each; if arms are listed
     searched = False  # whether arms are so many that the best is searched for
-    search: Any = None  # how, where it is (`models.search`)
+    search: Any = None  # how it is searched for (`models.search`)
 
     @abstractmethod
     def best(self, theta: FloatArray) -> tuple[int | None, FloatArray]:
-        """(index, features) of argmax_x x'theta; the index is None where arms are not numbered."""
+        """Return (index, features) of argmax_x x'theta; the index is None if arms are not
+        numbered.
+        """
 
     def promises(self, thetas: FloatArray) -> FloatArray:
         """max_x x'theta for each row of `thetas` [m, dim]: [m]."""
@@ -54,7 +56,9 @@ class Offer(ABC):
 
 
 class Rows(Offer):
-    """A list of arms, the rows of a K x d array. Of arms with equal scores the lowest index wins."""
+    """A list of arms, the rows of a K x d array. Of arms with equal scores the lowest index
+    wins.
+    """
 
     rows: FloatArray
 
@@ -64,7 +68,7 @@ class Rows(Offer):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Make what follows from the rows, and let none of it be changed."""
+        """Compute the attributes that follow from the rows, all read-only."""
         self.rows.setflags(write=False)
         self.each = self.rows
         self.searched = self.rows.size >= LARGE
@@ -98,8 +102,8 @@ class Rows(Offer):
     def best(self, theta: FloatArray) -> tuple[int, FloatArray]:
         arm, most = 0, -np.inf
         for number, block in enumerate(blocks(self.rows)):
-            # Coordinates are added in order, so that equal arms have equal scores to the last bit. (A sum over an axis would
-            # take another order where a block has one arm.)
+            # Coordinates are added in order, so that equal arms have equal scores to the last bit.
+            # (A sum over an axis would take another order in a block of one arm.)
             scores = np.zeros(len(block))
             for weight, column in zip(theta, np.array(block.T, order="C"), strict=True):
                 scores += weight * column
@@ -109,34 +113,37 @@ class Rows(Offer):
 
 
 class Arms(Offer):
-    """A closed set of feature vectors in R^dim: what every round offers, unless it brings its own."""
+    """A closed set of feature vectors in R^dim, offered in every round that has none of its own."""
 
     @property
     def largest_norm(self) -> float | None:
-        """max |x|, or None where it is not known."""
+        """max |x|, or None if it is not known."""
         return None
 
     @property
     def sizes(self) -> FloatArray | None:
-        """The root mean square of each feature over the arms, 1 where it is always 0: [d]. None where it is not known."""
+        """The root mean square of each feature, 1 if it is always 0: [d]. None if it is not
+        known.
+        """
         return None
 
     @property
     def parameters(self) -> "dict[str, int | FloatArray] | None":
-        """The arguments that make these arms again; None where they cannot be written down."""
+        """The arguments that make these arms again; None if they cannot be written down."""
         return None
 
     def offer(self, features: ArrayLike | None = None) -> Offer:
-        """What a round offers: these arms, or the rows of `features`."""
+        """Return the offer of a round: these arms, or the rows of `features`."""
         return self if features is None else Rows(features, self.dim)
 
 
 class FiniteArms(Rows, Arms):
     """K arms, the rows of a K x d array. Of arms with equal scores the lowest index wins.
 
-    Features are copied, but for an array of doubles that cannot be written to: a million arms need not be there twice. That is
-    one after `features.flags.writeable = False`, or one of `numpy.load(path, mmap_mode="r")`. From a million features on, K d,
-    the best arm is found from codes of 4 bits a feature and the arms that these cannot rule out: the same arm, sooner.
+    Features are copied, but for a read-only array of doubles, which is shared: one after
+    `features.flags.writeable = False`, or one of `numpy.load(path, mmap_mode="r")`. With a million
+    features or more, K d, the best arm is found from 4-bit codes of the features and the arms that
+    these cannot rule out: the same arm, sooner.
 
     >>> FiniteArms([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]).best(np.array([0.2, 0.5]))
     (1, array([0., 1.]))
@@ -148,9 +155,7 @@ class FiniteArms(Rows, Arms):
     def _lay_out(self) -> None:
         super()._lay_out()
         if len(self) <= FEW:
-            self.each = list(
-                self.rows
-            )  # made once: a view of a row takes as long as choosing it from a hundred
+            self.each = list(self.rows)  # a view of a row costs as much as a choice from a hundred
 
     @property
     def features(self) -> FloatArray:
@@ -174,15 +179,16 @@ class FiniteArms(Rows, Arms):
 
 
 class ApproximateArms(FiniteArms):
-    """K arms whose best is looked for by an index of faiss (extra `ann`): what is found is not always the best one.
+    """K arms whose best is searched for by an index of faiss (extra `ann`), not always found.
 
-    Arms are put in about sqrt(K) cells. Of these the `probes` most promising for a theta are searched, and the most promising
-    arms that are found there are scored exactly; the lowest index wins ties. A policy acts on what is found, and its votes are
-    what is found: its propensities are those of the policy as it acts. `policy.recall()` says how often it is the best arm.
-    Exact search, that of `FiniteArms`, is quick too: docs/howto/big-action-sets.md has both measured, with a million arms.
+    Arms are put in about sqrt(K) cells. The `probes` most promising cells for a theta are searched,
+    and the most promising arms found there are scored exactly; the lowest index wins ties. Votes
+    use the same search, so propensities are those of the policy as it acts. `policy.recall()` says
+    how often the best arm is found. The exact search of `FiniteArms` is quick too:
+    docs/howto/big-action-sets.md has both measured, with a million arms.
 
-    The index is made when it is first needed, of arms as floats of 32 bits: half as much room again. On other machines and with
-    other versions of faiss it may find others.
+    The index is built when it is first needed, of 32-bit floats, which takes half as much memory
+    again. On other machines and with other versions of faiss it may find other arms.
 
     >>> ApproximateArms(np.eye(200), probes=4)
     ApproximateArms(200 arms, dim=200)
@@ -203,7 +209,7 @@ class ApproximateArms(FiniteArms):
 
 
 class UnitBall(Arms):
-    """All x with |x| <= 1. For theta = 0, where every arm is best, the first basis vector is chosen."""
+    """All x with |x| <= 1. For theta = 0 the first basis vector is chosen."""
 
     def __init__(self, dim: int) -> None:
         self.dim = whole("dim", dim, 1)
@@ -228,14 +234,14 @@ class UnitBall(Arms):
 
     def best(self, theta: FloatArray) -> tuple[None, FloatArray]:
         largest = np.abs(theta).max()
-        direction = (
-            theta / largest if largest > 0.0 else np.eye(1, self.dim)[0]
-        )  # its norm cannot over- or underflow
+        # Divided by the largest entry, so that the norm cannot over- or underflow.
+        direction = theta / largest if largest > 0.0 else np.eye(1, self.dim)[0]
         return None, direction / np.linalg.norm(direction)
 
 
 class Box(Arms):
-    """All x with low <= x <= high, coordinate by coordinate. A coordinate with theta_i = 0 stays low.
+    """All x with low <= x <= high, coordinate by coordinate. A coordinate with theta_i = 0 stays
+    low.
 
     >>> Box([0, 0, -1], [1, 1, 1]).best(np.array([2.0, -1.0, 0.0]))[1].tolist()
     [1.0, 0.0, -1.0]
@@ -289,7 +295,9 @@ class OracleArms(Arms):
 
 
 class ChangingArms(Arms):
-    """No standing arms: each round brings its own, `policy.decide(features)` with a K_t x dim array."""
+    """No standing arms: each round brings its own, `policy.decide(features)` with a K_t x dim
+    array.
+    """
 
     def __init__(self, dim: int) -> None:
         self.dim = whole("dim", dim, 1)

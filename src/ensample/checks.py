@@ -26,18 +26,19 @@ LARGEST_REWARD = 1e150
 """The largest magnitude of a reward: a million squares stay finite."""
 
 ORDINARY = 1e20
-"""The largest magnitude of features that cannot overflow a model: 2^53 squares of them come to 1e56."""
+"""The largest magnitude of features that cannot overflow a model: 2^53 squares are 1e56."""
 
 LEAST_ORDINARY = 1e-50
-"""The least magnitude, but for 0, of features whose scales cannot overflow a model where they are learned."""
+"""The least magnitude, but for 0, of features whose learned scales cannot overflow."""
 
 ORDINARY_REWARD = 1e40
-"""The largest magnitude of rewards that cannot overflow a model: 2^53 squares of them come to 1e96."""
+"""The largest magnitude of rewards that cannot overflow a model: 2^53 squares are 1e96."""
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Control characters, other ends of lines, and those that turn the direction of text."""
 
-AT_ONCE = 10_000  # numbers whose squares are summed up: those of more OpenBLAS shares among threads, which may wait for a core
+# Numbers whose squares are summed in one call: with more OpenBLAS uses threads, which may wait.
+AT_ONCE = 10_000
 
 
 def check_encodable(argument: str, value: str) -> None:
@@ -47,7 +48,7 @@ def check_encodable(argument: str, value: str) -> None:
 
 
 def check_label(argument: str, value: str) -> None:
-    """Raise if a name or an id has a control character, which no page, address or line of a log can show."""
+    """Raise if a name or an id has a control character, which pages and logs cannot show."""
     if not value.isprintable() and CONTROL.search(value):
         raise InvalidArgument(
             argument, value, "a text without control characters such as line ends and tabs"
@@ -56,7 +57,7 @@ def check_label(argument: str, value: str) -> None:
 
 
 def whole(argument: str, value: object, least: int, most: int | None = None) -> int:
-    """A whole number >= `least` (and <= `most`): Python or NumPy integers, no booleans."""
+    """Return a whole number >= `least` (and <= `most`): Python or NumPy integers, no booleans."""
     expected = (
         f"a whole number >= {least}" if most is None else f"a whole number from {least} to {most}"
     )
@@ -113,7 +114,7 @@ def as_reward(argument: str, value: object) -> float:
 def as_rewards(
     argument: str, value: object, check: Callable[[str, object], float] = as_reward
 ) -> list[float]:
-    """The items of a list, tuple, array or Series of rewards, each of which passes the check."""
+    """Return the items of a list, tuple, array or Series of rewards, each checked."""
     items = sequence(argument, value, "a sequence of numbers")
     if isinstance(value, np.ndarray) or is_column(value):
         plain(argument, value, "a sequence of numbers")  # dates would be whole numbers in a list
@@ -123,7 +124,7 @@ def as_rewards(
 def each(
     argument: str, items: Iterable[object], check: Callable[..., Result], *limits: object
 ) -> list[Result]:
-    """`check(argument, item, *limits)` of every item; an error names its place.
+    """Return `check(argument, item, *limits)` of every item; an error names its place.
 
     >>> each("rounds", [3, -1], whole, 0)
     Traceback (most recent call last):
@@ -141,7 +142,7 @@ def each(
 
 @contextmanager
 def blaming(text: str) -> Iterator[None]:
-    """Errors inside name the policy, or whatever else they are about."""
+    """Prefix the argument of errors inside with what they are about, such as a policy."""
     try:
         yield
     except InvalidArgument as error:
@@ -149,7 +150,7 @@ def blaming(text: str) -> Iterator[None]:
 
 
 def file_path(argument: str, value: object) -> Path:
-    """A path to a file, as text or path object."""
+    """Return a path to a file, given as text or path object."""
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
         raise WrongType(argument, value, "the path of a file")
     return Path(value)
@@ -176,7 +177,7 @@ def repeated(items: Iterable[Result]) -> Result | None:
 
 
 def sequence(argument: str, value: object, expected: str) -> list[Any]:
-    """The items of a list, tuple, array or Series."""
+    """Return the items of a list, tuple, array or Series."""
     if isinstance(value, np.ndarray) and value.ndim > 0:
         return value.tolist() if value.ndim == 1 else list(value)
     if is_column(value):
@@ -187,14 +188,14 @@ def sequence(argument: str, value: object, expected: str) -> list[Any]:
 
 
 def instance(argument: str, value: Any, kind: type | UnionType, expected: str) -> Any:
-    """An object of the given kind; a class where an instance belongs is a common slip and is refused too."""
+    """Return an instance of the given kind. A class in its place, a common slip, is refused."""
     if not isinstance(value, kind):
         raise WrongType(argument, value, expected)
     return value
 
 
 def array(argument: str, value: object, expected: str, *, shared: bool = False) -> FloatArray:
-    """A contiguous array of finite doubles: a new one or, where it may be `shared`, one that nobody can write to."""
+    """Return a contiguous array of finite doubles: a copy or, if `shared`, a read-only original."""
     given = plain(argument, value, expected)
     result = (
         given.view(np.ndarray)
@@ -224,14 +225,14 @@ def has_tiny(values: FloatArray) -> bool:
 
 
 def is_frozen(values: NDArray[Any]) -> bool:
-    """Whether these are contiguous doubles that cannot be written to, nor are a view of what can be."""
+    """Whether these are contiguous, read-only doubles, and no view of a writable array."""
     flags = values.flags
     alone = flags.owndata or (isinstance(values, np.memmap) and values.mode == "r")
     return values.dtype == np.float64 and flags.c_contiguous and not flags.writeable and alone
 
 
 def plain(argument: str, value: object, expected: str) -> NDArray[Any]:
-    """An array, list, Series or frame as an array of booleans or real numbers of any kind."""
+    """Return an array, list, Series or frame as an array of booleans or real numbers."""
     if is_column(value):
         return column_array(argument, value, expected)
     if is_frame(value):
@@ -242,9 +243,8 @@ def plain(argument: str, value: object, expected: str) -> NDArray[Any]:
         given = np.asanyarray(value)
     except ValueError:
         raise InvalidArgument(argument, value, expected) from None
-    if type(given) is not np.ndarray and isinstance(
-        given, np.ma.MaskedArray
-    ):  # to import numpy.ma takes 20 ms
+    # The type is asked first, since importing numpy.ma takes 20 ms.
+    if type(given) is not np.ndarray and isinstance(given, np.ma.MaskedArray):
         raise WrongType(argument, value, f"{expected}, not a masked array")
     if given.dtype.kind not in NUMERIC:
         raise WrongType(argument, value, f"{expected}, not dtype {given.dtype}")
@@ -252,7 +252,7 @@ def plain(argument: str, value: object, expected: str) -> NDArray[Any]:
 
 
 def vector(argument: str, value: object, dim: int | None = None) -> FloatArray:
-    """A vector of finite doubles, of length `dim` where that is given. A frame of one row is one."""
+    """Return a vector of finite doubles, of length `dim` if given, also of a frame of one row."""
     expected = "a vector of numbers" if dim is None else f"a vector of {dim} numbers"
     result = array(argument, value, expected)
     if is_frame(value) and len(result) == 1:
@@ -265,7 +265,7 @@ def vector(argument: str, value: object, dim: int | None = None) -> FloatArray:
 def matrix(
     argument: str, value: object, dim: int | None = None, *, shared: bool = False
 ) -> FloatArray:
-    """A non-empty matrix of finite doubles with `dim` columns where that is given; `shared` as in `array`."""
+    """Return a matrix of finite doubles, with `dim` columns if given; `shared` as in `array`."""
     expected = "a K x d array of numbers" if dim is None else f"a K x {dim} array of numbers"
     result = array(argument, value, expected, shared=shared)
     if result.ndim != 2 or 0 in result.shape or (dim is not None and result.shape[1] != dim):

@@ -10,18 +10,19 @@
     ├── MissingPackage      (also ImportError) an optional package that is not installed
     ├── ForkError           (also RuntimeError) used in a process that inherited it through a fork
     ├── PropensityError     a propensity that is not known exactly
-    ├── SnapshotError       (also ValueError) a snapshot that is damaged, foreign, too new or cannot be
+    ├── SnapshotError       (also ValueError) a damaged, foreign or too new snapshot
     ├── ServiceError        what `ensample.client` was refused, or had no answer to
-    └── StorageError        (also OSError)    a file that the system does not take: a full disk, no permission
+    └── StorageError        (also OSError)    a file that cannot be written, as on a full disk
 
-A call that raises one of these has changed nothing; where a service gave no answer, nobody knows. And what it warns of:
+A call that raises one of these has changed nothing; where a service gave no answer, nobody knows.
+And what it warns of:
 
     LiveSimulationWarning   (a UserWarning) a simulation for which there is no kernel
-    FeatureCapWarning       (a UserWarning) an experiment that has seen more features than it may have columns
-    IdentifierWarning       (a UserWarning) a field of contexts whose texts are all different, as an identifier's are
-    SnapshotWarning         (a UserWarning) a snapshot that could not be made, or that an earlier release made
-    ConvergenceWarning      (a UserWarning) a fit that was given up before it was as near as it should be
-    LeftOutWarning          (a UserWarning) a kept reward that an experiment's model cannot learn, and goes on without
+    FeatureCapWarning       (a UserWarning) an experiment with more features than columns allowed
+    IdentifierWarning       (a UserWarning) a field of contexts whose texts are all different
+    SnapshotWarning         (a UserWarning) a failed snapshot, or one of an earlier release
+    ConvergenceWarning      (a UserWarning) a fit that stopped before it converged
+    LeftOutWarning          (a UserWarning) a stored reward that a model cannot learn
 """
 
 import errno
@@ -62,11 +63,12 @@ class WrongType(InvalidArgument, TypeError):
     """An argument is an object of the wrong type."""
 
     def __str__(self) -> str:
-        return f"{self.argument} = {show(self.value)} ({type(self.value).__name__}): expected {self.expected}"
+        given = f"{self.argument} = {show(self.value)} ({type(self.value).__name__})"
+        return f"{given}: expected {self.expected}"
 
 
 class NonFiniteError(InvalidArgument):
-    """An observation would make a number of a model infinite or NaN: squares and products of it overflow."""
+    """An observation would make a number of a model infinite or NaN."""
 
 
 class DecisionError(InvalidArgument):
@@ -76,8 +78,8 @@ class DecisionError(InvalidArgument):
 class StudyError(InvalidArgument):
     """A study cannot be run as it is written, or not into this folder.
 
-    `source` is the file, or the name of a study that has none. `mistakes` has an error for each thing that is wrong; the
-    argument, the value and what was expected are those of the first.
+    `source` is the file, or the name of a study that has none. `mistakes` has an error for each
+    thing that is wrong; the argument, the value and what was expected are those of the first.
 
     >>> raise StudyError("mine.toml", "policy[0].size", 0, "a whole number >= 1")
     Traceback (most recent call last):
@@ -150,7 +152,8 @@ class MissingPackage(EnsampleError, ImportError):
 
     def __str__(self) -> str:
         *others, last = self.packages
-        return f"{self.user} needs {' and '.join([', '.join(others), last] if others else [last])}: {self.command}"
+        names = " and ".join([", ".join(others), last] if others else [last])
+        return f"{self.user} needs {names}: {self.command}"
 
 
 class PropensityError(EnsampleError):
@@ -175,10 +178,8 @@ class SnapshotError(EnsampleError, ValueError):
 class StorageError(EnsampleError, OSError):
     """A file could not be written. `errno`, `strerror` and `filename` are those of the system.
 
-    >>> raise StorageError(28, "No space left on device", "policy.safetensors")
-    Traceback (most recent call last):
-    ...
-    ensample.errors.StorageError: path = 'policy.safetensors': expected a place to write to (No space left on device)
+    >>> print(StorageError(28, "No space left on device", "my.safetensors"))
+    path = 'my.safetensors': expected a place to write to (No space left on device)
     """
 
     def __str__(self) -> str:
@@ -189,12 +190,10 @@ class StorageError(EnsampleError, OSError):
 
 
 class ForkError(EnsampleError, RuntimeError):
-    """A process made by `fork` used what belongs to its parent, or what another thread was changing at the fork.
+    """A process made by `fork` used what belongs to its parent or was being changed at the fork.
 
-    >>> raise ForkError("experiment 'shop'", "opened in the process that uses it")
-    Traceback (most recent call last):
-    ...
-    ensample.errors.ForkError: experiment 'shop' was inherited through a fork: expected one opened in the process that uses it
+    >>> print(ForkError("the experiment", "opened in this process"))
+    the experiment was inherited through a fork: expected one opened in this process
     """
 
     def __init__(self, what: str, expected: str) -> None:
@@ -208,7 +207,8 @@ class ForkError(EnsampleError, RuntimeError):
 class ServiceError(EnsampleError):
     """The decision service refused a call, or did not answer it.
 
-    `status` is that of HTTP, None where there was no answer; `code` is for programs: conflict, paused, unreachable, ...
+    `status` is that of HTTP, None where there was no answer; `code` is for programs: conflict,
+    paused, unreachable, ...
 
     >>> raise ServiceError(409, "paused", "the experiment is paused")
     Traceback (most recent call last):
@@ -231,15 +231,15 @@ class LiveSimulationWarning(UserWarning):
 
 
 class FeatureCapWarning(UserWarning):
-    """An experiment has seen more features than it may have columns: those that come now share a few."""
+    """An experiment has seen more features than it may have columns: new ones share some."""
 
 
 class IdentifierWarning(UserWarning):
-    """A field of contexts has had many texts, all different, as an identifier has: each is a column of its own."""
+    """A field of contexts had many texts, all different, like an identifier: each is a column."""
 
 
 class SnapshotWarning(UserWarning):
-    """A snapshot could not be made, and the experiment goes on without, or one of an earlier release is read with a change."""
+    """A snapshot failed and the experiment goes on, or one of an earlier release was read."""
 
 
 class ConvergenceWarning(UserWarning):
@@ -247,11 +247,11 @@ class ConvergenceWarning(UserWarning):
 
 
 class LeftOutWarning(UserWarning):
-    """An experiment leaves a reward of its log out of its model, which would not stay finite with it."""
+    """An experiment leaves a reward of its log out of its model, which it would make infinite."""
 
 
 def show(value: object) -> str:
-    """A value short enough for a message: arrays by shape, type and first entries, frames by shape and columns."""
+    """Return a value in short: arrays by shape, type and first entries, frames by columns."""
     if isinstance(value, np.ndarray) and value.size > 8:
         head = np.array2string(value.ravel()[:3], precision=4, separator=", ")[1:-1]
         return f"array of shape {value.shape}, type {value.dtype} [{head}, ...]"
@@ -265,14 +265,14 @@ def show(value: object) -> str:
 
 
 class Short(reprlib.Repr):
-    """Python's, for whole numbers of any length too: it refuses to write more than a few thousand digits."""
+    """Write whole numbers of any length; Python refuses more than a few thousand digits."""
 
     def repr_int(self, x: int, level: int) -> str:
         if x.bit_length() > LONG:
             return f"{'-' if x < 0 else ''}1e{x.bit_length() * 0.30103:.0f} or so"
         return super().repr_int(x, level)
 
-    def repr_Decision(self, x: object, level: int) -> str:  # noqa: N802 (found by the name of the type)
+    def repr_Decision(self, x: object, level: int) -> str:  # noqa: N802 (named by its type)
         """Whole: what it is known by is its round."""
         return repr(x)
 

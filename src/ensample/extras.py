@@ -1,4 +1,4 @@
-"""Packages that some of the work needs and the base install does not have."""
+"""Optional packages, which the base installation does not have."""
 
 import shlex
 from importlib import import_module
@@ -20,7 +20,7 @@ DISTRIBUTIONS = {
 
 
 def package(name: str, user: str) -> Any:
-    """Import a module that is, or needs, an optional package; `user` is what needs it, for the error."""
+    """Import a module that is, or needs, an optional package; the error names `user`."""
     require(name, user=user)
     return import_module(name)
 
@@ -31,7 +31,7 @@ def pandas_package() -> Any:
 
 
 def require(*names: str, user: str) -> None:
-    """Raise, before any work is done, unless all of these can be imported; `user` is what needs them.
+    """Raise, before any work, unless all of these can be imported; the error names `user`.
 
     >>> require("numpy", "no_such_package", user="ensample race")
     Traceback (most recent call last):
@@ -54,7 +54,7 @@ def missing_package(name: str) -> str:
 
 
 def install_command(*packages: str) -> str:
-    """Return what installs packages, given by the names that they are imported by. It works from a clone and without one.
+    """Return the command that installs packages, given by their import names.
 
     >>> install_command("polars", "psycopg")
     "pip install polars 'psycopg[binary]'"

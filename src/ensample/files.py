@@ -1,9 +1,10 @@
 """Files that are written whole or not at all.
 
-A file is filled under another name in the same folder, `.ensample-<random>.part`, and renamed when it is safely on the disk.
-Its writer holds a lock on it meanwhile. The system lets go of a lock when its holder ends, however that ends, so that whoever
-writes to the folder next can tell what a killed writer left from what is being written right now, by any process of any user
-or container. (A process's number would be used again or mean another one in a container; an age would be a guess.)
+A file is filled under another name in the same folder, `.ensample-<random>.part`, and renamed when
+it is safely on the disk. Its writer holds a lock on it meanwhile. The system lets go of a lock when
+its holder ends, however that ends, so that whoever writes to the folder next can tell what a killed
+writer left from what is being written right now, by any process of any user or container. (A
+process's number would be used again or mean another one in a container; an age would be a guess.)
 """
 
 import errno
@@ -18,14 +19,10 @@ from typing import BinaryIO
 
 from ensample.errors import InvalidArgument, StorageError
 
-PART = re.compile(
-    r"\.ensample-[0-9a-f]{16}\.part"
-)  # short, because the file's own name may be as long as names can be
+# Short, because the file's own name may be as long as names can be.
+PART = re.compile(r"\.ensample-[0-9a-f]{16}\.part")
 UNUSABLE = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR)  # what is wrong with a path itself
-NO_SYNC = (
-    errno.EACCES,
-    errno.EINVAL,
-)  # a folder that cannot be read, a file system that has nothing to sync
+NO_SYNC = errno.EACCES, errno.EINVAL  # an unreadable folder, a file system without sync
 
 
 def write_whole(
@@ -35,20 +32,20 @@ def write_whole(
     follow: bool = True,
     tidy: bool = True,
 ) -> None:
-    """Put a file in the place of `path`: these bytes, or what a function writes; on any error or interrupt what was there stays
-    as it was.
+    """Write a file: these bytes, or what a function writes. On any error the old file stays.
 
-    A new file has the mode that `open` gives; one that was there keeps its mode, and its owner where that is allowed. A link
-    stays a link and its target is written, unless `follow` is False: then the file takes the link's place. Devices, pipes and
-    folders are refused. What the system does not take, as on a full disk, is a `StorageError`. Without `tidy` nothing is swept:
-    for folders of many files, whose owner sweeps them once.
+    A new file has the mode that `open` gives; one that was there keeps its mode, and its owner
+    where that is allowed. A link stays a link and its target is written, unless `follow` is False:
+    then the file takes the link's place. Devices, pipes and folders are refused. What the system
+    does not take, as on a full disk, is a `StorageError`. Without `tidy` nothing is swept: for
+    folders of many files, whose owner sweeps them once.
     """
     write = content if callable(content) else (lambda file: file.write(content))
     try:
         target, old = destination(path, follow)
         if tidy:
             sweep(target.parent)
-        while not replaced(target, old, write):
+        while not replace(target, old, write):
             pass
         sync(target.parent)
     except OSError as error:
@@ -56,31 +53,24 @@ def write_whole(
 
 
 def check_file(argument: str, path: Path) -> None:
-    """Raise, before the work, unless a file can be written at `path`; nothing is created."""
+    """Raise, before the work, unless a file can be written at `path`. Nothing is created."""
     try:
         target, _ = destination(path)
     except InvalidArgument as error:
-        which = error.expected.removeprefix("a file").lstrip(
-            ", "
-        )  # in a folder that exists, not a device
-        expected = (
-            error.expected if which == error.expected else f"a file that can be written, {which}"
-        )
+        which = error.expected.removeprefix("a file").lstrip(", ")  # "in a folder that exists", ...
+        writable = f"a file that can be written, {which}"
+        expected = error.expected if which == error.expected else writable
         raise InvalidArgument(argument, os.fspath(path), expected) from None
     except OSError as error:
-        raise InvalidArgument(
-            argument, os.fspath(path), f"a file that can be written ({error.strerror})"
-        ) from None
-    if not os.access(
-        target.absolute().parent, os.W_OK | os.X_OK
-    ):  # a whole file is renamed into its folder
-        raise InvalidArgument(
-            argument, os.fspath(path), "a file that can be written, in a folder one can write in"
-        )
+        expected = f"a file that can be written ({error.strerror})"
+        raise InvalidArgument(argument, os.fspath(path), expected) from None
+    if not os.access(target.absolute().parent, os.W_OK | os.X_OK):  # the file is renamed into it
+        expected = "a file that can be written, in a folder one can write in"
+        raise InvalidArgument(argument, os.fspath(path), expected)
 
 
 def check_folder(argument: str, path: Path) -> None:
-    """Raise, before the work, unless `path` is, or can become, a folder to write in; nothing is created."""
+    """Raise, before the work, unless `path` is or can become a folder to write in."""
     nearest = next(
         place for place in (path.absolute(), *path.absolute().parents) if os.path.lexists(place)
     )
@@ -100,7 +90,7 @@ def marked_page(path: Path, begin: str, end: str) -> str:
 
 
 def destination(path: Path, follow: bool = True) -> tuple[Path, os.stat_result | None]:
-    """The file that a path stands for, and what is known of it if it is there."""
+    """Return the file that a path stands for, and its status if it exists."""
     linked = os.path.islink(path)
     target = Path(os.path.realpath(path)) if linked and follow else path
     if linked and not follow:
@@ -128,20 +118,18 @@ def kind_of(mode: int) -> str:
     return "a pipe or socket" if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) else "a device"
 
 
-def replaced(target: Path, old: os.stat_result | None, write: Callable[[BinaryIO], object]) -> bool:
-    """Whether it was done: a sweeper may take a file that is not locked yet, and then another is needed."""
+def replace(target: Path, old: os.stat_result | None, write: Callable[[BinaryIO], object]) -> bool:
+    """Write and rename a new file. Return False if a sweeper took it before it was locked."""
     part = target.with_name(f".ensample-{secrets.token_hex(8)}.part")
-    mode = (
-        0o666 if old is None else 0o600
-    )  # nobody reads meanwhile what only some may read in the end
+    mode = 0o666 if old is None else 0o600  # private until it has the old file's mode
     try:
         with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-            if not claimed(part, file):
+            if not lock(part, file):
                 return False
             write(file)
             file.flush()
             if old is not None:
-                resemble(file.fileno(), old)
+                copy_owner_and_mode(file.fileno(), old)
             os.fsync(file.fileno())
             os.replace(part, target)
         return True
@@ -149,8 +137,8 @@ def replaced(target: Path, old: os.stat_result | None, write: Callable[[BinaryIO
         part.unlink(missing_ok=True)
 
 
-def claimed(part: Path, file: BinaryIO) -> bool:
-    """Lock a file for as long as it is open; False where a sweeper was faster."""
+def lock(part: Path, file: BinaryIO) -> bool:
+    """Lock a file for as long as it is open. Return False if a sweeper was faster."""
     import fcntl
 
     try:
@@ -162,7 +150,7 @@ def claimed(part: Path, file: BinaryIO) -> bool:
         return True
 
 
-def resemble(descriptor: int, old: os.stat_result) -> None:
+def copy_owner_and_mode(descriptor: int, old: os.stat_result) -> None:
     """Give a file the owner and the mode of another, as far as the system allows."""
     for owner in ((old.st_uid, -1), (-1, old.st_gid)):
         with suppress(PermissionError):
@@ -172,7 +160,7 @@ def resemble(descriptor: int, old: os.stat_result) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed writers left. A courtesy: what cannot be removed stays."""
+    """Remove the files that killed writers left, where that is allowed."""
     with suppress(OSError), os.scandir(folder) as entries:
         for name in [entry.name for entry in entries if PART.fullmatch(entry.name)]:
             with suppress(OSError):
@@ -191,7 +179,7 @@ def remove_abandoned(part: Path) -> None:
 
 
 def sync(folder: Path) -> None:
-    """The names in a folder, safely on disk."""
+    """Sync the names in a folder to the disk."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
         try:

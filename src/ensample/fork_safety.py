@@ -3,8 +3,8 @@
 A child has one thread, and a copy of every lock as it was at the fork. A lock that another thread
 held stays locked in the child for ever, over data that this thread was changing. So all registered
 locks are acquired before a fork and released after it, in both processes, and no other thread is in
-the middle of a change at the fork. Where a lock is not free within PATIENCE the fork goes on, and its owner is
-told so in the child.
+the middle of a change at the fork. Where a lock is not free within PATIENCE the fork goes on, and
+its owner is told so in the child.
 
 Files and connections belong to the parent: their owners give them up in the child.
 """
@@ -61,9 +61,8 @@ class Fork:
     """The forks of this process, one at a time, and the owners of locks."""
 
     def __init__(self) -> None:
-        self.owners: set[weakref.ref[Owner]] = (
-            set()
-        )  # adding and copying are atomic, unlike those of a WeakSet
+        # A set, since adding and copying are atomic, unlike those of a WeakSet.
+        self.owners: set[weakref.ref[Owner]] = set()
         self.mutex = threading.Lock()
         self.held: list[tuple[Owner, Lock]] = []
         self.busy: list[Owner] = []
@@ -110,7 +109,7 @@ FORK = Fork()
 
 
 def register(owner: Owner) -> None:
-    """Hold the lock of `owner` during each fork for as long as it lives, and call its `after_fork_in_child` in the child."""
+    """Hold the lock of `owner` during each fork, then call its `after_fork_in_child`."""
     FORK.owners.add(weakref.ref(owner, FORK.owners.discard))
 
 

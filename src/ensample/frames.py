@@ -1,7 +1,7 @@
-"""Series and frames of pandas and polars as arrays, without importing either: known by what they can do.
+"""Series and frames of pandas and polars as arrays, without importing either.
 
-A column of numbers or booleans is an array of doubles, one of lists of them a matrix. One of anything else, or with values
-missing, is an error that says so.
+A column of numbers or booleans is an array of doubles, one of lists of them a matrix. One of
+anything else, or with values missing, is an error that says so.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -25,34 +25,25 @@ REAL = bool, np.bool_, int, float, np.integer, np.floating
 
 def is_column(value: object) -> bool:
     """Whether it is a Series, or looks like one."""
-    return (
-        hasattr(value, "to_numpy")
-        and hasattr(value, "dtype")
-        and len(getattr(value, "shape", ())) == 1
-    )
+    known = hasattr(value, "to_numpy") and hasattr(value, "dtype")
+    return known and len(getattr(value, "shape", ())) == 1
 
 
 def is_frame(value: object) -> bool:
     """Whether it is a DataFrame, or looks like one."""
-    return (
-        hasattr(value, "to_numpy")
-        and hasattr(value, "columns")
-        and len(getattr(value, "shape", ())) == 2
-    )
+    known = hasattr(value, "to_numpy") and hasattr(value, "columns")
+    return known and len(getattr(value, "shape", ())) == 2
 
 
 def columns_of(frame: Any) -> list[tuple[str, Any]]:
-    """Names and columns, in order; names may be there twice."""
-    columns = (
-        frame.get_columns()
-        if hasattr(frame, "get_columns")
-        else [column for _, column in frame.items()]
-    )
+    """Return names and columns in order. Names may repeat."""
+    polars = hasattr(frame, "get_columns")
+    columns = frame.get_columns() if polars else [column for _, column in frame.items()]
     return list(zip(map(str, frame.columns), columns, strict=True))
 
 
 def column_array(argument: str, column: Any, expected: str, name: str = "") -> NDArray[Any]:
-    """The values of a column; `name` is its own where it is one of several."""
+    """Return the values of a column; `name` is given for one of several."""
     of = f" in column {name!r}" if name else ""
     if missing := missing_values(column):
         where = f"{missing} are{of}, the first in row {first_missing(column)}"
@@ -66,7 +57,7 @@ def column_array(argument: str, column: Any, expected: str, name: str = "") -> N
 
 
 def numbers_in(objects: NDArray[Any]) -> NDArray[Any]:
-    """A row of a frame of several dtypes, or lists of one length, as numbers; others as they are."""
+    """Return a row of several dtypes, or lists of one length, as numbers; others as they are."""
     if all(isinstance(value, REAL) for value in objects.flat):
         return np.array([float(value) for value in objects.flat]).reshape(objects.shape)
     if all(isinstance(value, list | tuple | np.ndarray) for value in objects.flat):
@@ -78,20 +69,20 @@ def numbers_in(objects: NDArray[Any]) -> NDArray[Any]:
 
 
 def missing_values(column: Any) -> int:
-    """How many; NaN is a number to polars and none to pandas."""
+    """Count missing values. NaN is a number to polars, but missing to pandas."""
     if hasattr(column, "null_count"):
         return int(column.null_count())
     return int(column.isna().sum()) if hasattr(column, "isna") else 0
 
 
 def first_missing(column: Any) -> int:
-    """The row of the first that is missing, from 0."""
+    """Return the row of the first missing value, from 0."""
     missing = column.is_null() if hasattr(column, "null_count") else column.isna()
     return int(np.argmax(missing.to_numpy()))
 
 
 def frame_array(argument: str, frame: Any, expected: str) -> NDArray[Any]:
-    """The columns of a frame side by side, whatever their dtypes: [rows, columns]."""
+    """Return the columns of a frame side by side, whatever their dtypes: [rows, columns]."""
     columns = [column_array(argument, column, expected, name) for name, column in columns_of(frame)]
     return np.column_stack(columns) if columns else np.zeros(frame.shape)
 
@@ -100,12 +91,14 @@ WHOLE = {"Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64
 
 
 def as_pandas(frame: "polars.DataFrame") -> "pandas.DataFrame":
-    """A frame of polars as one of pandas, column by column: `frame.to_pandas()` would ask for pyarrow.
+    """Return a frame of polars as one of pandas. (`frame.to_pandas()` would need pyarrow.)
 
-    Whole numbers and booleans stay what they are where some are missing: as pandas' Int64 and boolean. Times keep their zones.
+    Whole numbers and booleans stay what they are where some are missing: as pandas' Int64 and
+    boolean. Times keep their zones.
 
     >>> import polars as pl
-    >>> as_pandas(pl.DataFrame({"arm": [0, None], "seen": [True, False]})).dtypes.astype(str).to_dict()
+    >>> frame = pl.DataFrame({"arm": [0, None], "seen": [True, False]})
+    >>> as_pandas(frame).dtypes.astype(str).to_dict()
     {'arm': 'Int64', 'seen': 'bool'}
     """
     package = pandas_package()

@@ -12,6 +12,7 @@ from ensample.types import FloatArray
 SMALL = 1 << 28  # bytes that nobody asks the system about
 GIB = 1 << 30
 LINE = 8  # doubles in a cache line
+CONTAINER = Path("/sys/fs/cgroup")
 
 
 def aligned(*shapes: tuple[int, ...]) -> list[FloatArray]:
@@ -41,7 +42,7 @@ def check_memory(argument: str, value: object, numbers: int) -> None:
 
 
 def memory_bytes() -> int | None:
-    """All of the memory, used or not, or the limit of a container where there is one; None where nobody says."""
+    """Return the size of the memory, or the limit of the container; None if unknown."""
     return min(
         (size for size in (system_bytes(), container_bytes()) if size is not None), default=None
     )
@@ -54,8 +55,25 @@ def system_bytes() -> int | None:
         return None
 
 
-def container_bytes() -> int | None:
+def container_bytes(name: str = "memory.max") -> int | None:
     try:
-        return int(Path("/sys/fs/cgroup/memory.max").read_text())
+        return int((CONTAINER / name).read_text())
     except (OSError, ValueError):  # no limit is written as "max"
         return None
+
+
+def free_megabytes() -> float | None:
+    """Return the memory that is free for new work, within the limit of a container."""
+    limit, used = container_bytes(), container_bytes("memory.current")
+    free = [free_system_bytes(), None if limit is None or used is None else limit - used]
+    known = [size for size in free if size is not None]
+    return min(known) / 1e6 if known else None
+
+
+def free_system_bytes() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+        return 1024 * int(next(found))
+    except (OSError, StopIteration):
+        return system_bytes()  # where nobody tells what is free

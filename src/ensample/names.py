@@ -1,6 +1,7 @@
 """Where each public name is at home.
 
-`__init__.pyi` has a line for each. Type checkers read it, and so does this module: there is no other list of what there is.
+`__init__.pyi` has a line for each. Type checkers read it, and so does this module: there is no
+other list of what there is.
 """
 
 from pkgutil import get_data

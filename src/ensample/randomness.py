@@ -1,11 +1,12 @@
 """Random numbers with an address: a pure function of (seed, stream, index).
 
-A live policy never walks along a generator. What it draws in round t it can draw again at any time and in any order, so what it
-learns is a fold of its log and nothing about a generator needs saving.
+A live policy never walks along a generator. What it draws in round t it can draw again at any time
+and in any order, so what it learns is a fold of its log and nothing about a generator needs saving.
 
-An address is a jump of NumPy's PCG64DXSM: as `PCG64DXSM.jumped`, index i lies i times 2^128 divided by the golden ratio
-along the stream's cycle of 2^128 numbers, which keeps the first n indices more than 2^126 / n numbers apart. (Philox, whose
-counter is an address by itself, takes 12 ns for a normal where this takes 10: and that is half of a large ensemble's round.)
+An address is a jump of NumPy's PCG64DXSM: as `PCG64DXSM.jumped`, index i lies i times 2^128 divided
+by the golden ratio along the stream's cycle of 2^128 numbers, which keeps the first n indices more
+than 2^126 / n numbers apart. (Philox, whose counter is an address by itself, takes 12 ns for a
+normal where this takes 10: and that is half of a large ensemble's round.)
 """
 
 import hashlib
@@ -30,7 +31,7 @@ def drawn_seed() -> int:
 
 
 def seed_of_stream(seed: int, stream: str) -> int:
-    """Return the seed of one of the named streams of a seed: streams of different names are independent.
+    """Return the seed of a named stream. Streams of different names are independent.
 
     >>> seed_of_stream(0, "news") == seed_of_stream(0, "shop")
     False
@@ -40,7 +41,7 @@ def seed_of_stream(seed: int, stream: str) -> int:
 
 
 class Stream(IntEnum):
-    """What a random number is for. Streams start at independent points and have increments of their own."""
+    """Purposes of random numbers. Streams have independent starts and increments of their own."""
 
     INITIAL = 1
     PERTURBATION = 2
@@ -53,7 +54,7 @@ class Stream(IntEnum):
 
 
 class Origins(dict[Stream, Any]):
-    """Where the streams of a seed begin, found when they are first asked for: 10 us each, and few policies use all."""
+    """First states of a seed's streams, computed on first use: 10 us each, and few are needed."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -80,10 +81,8 @@ class Address:
         self._origins = Origins(self.seed)
         self._bits = np.random.PCG64DXSM(0)
         self._generator = np.random.Generator(self._bits)
-        self._drawn: tuple[int, list[float]] = (
-            0,
-            [],
-        )  # uniforms from an index on; changed in one step, as Ctrl-C may come
+        # Uniforms from an index on, replaced in one step, since Ctrl-C may come.
+        self._drawn: tuple[int, list[float]] = 0, []
 
     def generator(self, stream: Stream, index: int) -> np.random.Generator:
         """The one generator, moved to (stream, index): draw from it before the next call."""
@@ -96,16 +95,14 @@ class Address:
         first, uniforms = self._drawn
         if not first <= index < first + len(uniforms):
             block = index // UNIFORMS
-            first, uniforms = (
-                block * UNIFORMS,
-                self.generator(Stream.MEMBER, block).random(UNIFORMS).tolist(),
-            )
+            first = block * UNIFORMS
+            uniforms = self.generator(Stream.MEMBER, block).random(UNIFORMS).tolist()
             self._drawn = first, uniforms
         return uniforms[index - first]
 
 
 class RunStream(IntEnum):
-    """What a random number of a simulated run is for."""
+    """Purposes of random numbers in a simulated run."""
 
     NOISE = 0
     MEMBER = 1
@@ -115,13 +112,13 @@ class RunStream(IntEnum):
 
 
 def run_generator(seed: int, cell: int, replicate: int, stream: RunStream) -> np.random.Generator:
-    """The generator of one stream of one replicate. All recipes get the same: common random numbers."""
+    """Return the generator of one stream of one replicate, the same for all recipes."""
     return np.random.Generator(run_bits(seed, cell, replicate, stream))
 
 
 @lru_cache(maxsize=1 << 15)
 def first_state(seed: int, cell: int, replicate: int, stream: RunStream) -> tuple[int, int]:
-    """Where that generator begins, which takes NumPy 20 us to find out; the next recipe asks for the same."""
+    """Return the first state of that generator, cached: NumPy takes 20 us, and recipes share it."""
     found: Any = run_bits(seed, cell, replicate, stream).state["state"]
     return found["state"], found["inc"]
 
@@ -133,8 +130,8 @@ def run_bits(seed: int, cell: int, replicate: int, stream: RunStream) -> np.rand
 class RunGenerators:
     """The random numbers of one simulated run after the other, by what they are for.
 
-    A generator is created when it is first used and then moved from replicate to replicate, by first states that are cached for
-    the next recipe. One thread at a time.
+    A generator is created when it is first used and then moved from replicate to replicate, by
+    first states that are cached for the next recipe. One thread at a time.
 
     >>> rngs = RunGenerators(seed=0, cell=0).move(7)
     >>> rngs.noise.random() == run_generator(0, 0, 7, RunStream.NOISE).random()

@@ -1,7 +1,8 @@
 """What a name stands for: `LinUCB` is ours, `mymodule:MyRecipe` somebody else's.
 
-Ours are the public names of `__init__.pyi`: a recipe, a law, a rule, a noise or a problem is known to snapshots, studies and
-the command line as soon as it has its line there. A namesake of ours in another module has a colon in its name.
+Ours are the public names of `__init__.pyi`: a recipe, a law, a rule, a noise or a problem is known
+to snapshots, studies and the command line as soon as it has its line there. A namesake of ours in
+another module has a colon in its name.
 """
 
 import difflib

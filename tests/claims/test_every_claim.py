@@ -182,7 +182,7 @@ def test_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
         verify(chosen, "quick")
     with pytest.raises(WrongType, match="claims = 'chi-square'"):
         verify(["chi-square"])
-    monkeypatch.setattr("ensample.claims.verification.available_megabytes", lambda: 10.0)
+    monkeypatch.setattr("ensample.claims.verification.free_megabytes", lambda: 10.0)
     with pytest.raises(
         InvalidArgument,
         match="scale = 'paper': expected a scale that fits: chi-square needs 100 MB and 10 MB",

@@ -8,8 +8,7 @@ import numpy as np
 
 import ensample as es
 from ensample import _core
-from ensample.calibration import Unknown
-from ensample.inflation import Inflation
+from ensample.calibration import Inflation, Unknown
 from ensample.models.logistic import LOGISTIC_LINK
 from ensample.models.network_ensemble import Anchor, CoreTraining, NetworkState, NewObservation
 from ensample.models.networks import Shape

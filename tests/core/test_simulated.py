@@ -9,7 +9,7 @@ import pytest
 import ensample as es
 from core.test_recipes import staged_arm
 from ensample import _core
-from ensample.inflation import Inflation
+from ensample.calibration import Inflation
 from ensample.problems.noise import noisy_reward
 from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.simulation.options import Law

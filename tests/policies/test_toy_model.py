@@ -12,7 +12,7 @@ import ensample as es
 from conformance.interrupts import interrupted
 from conformance.policies import fingerprint
 from ensample.arms import Arms
-from ensample.members import UNIFORM_MEMBER, MemberRule
+from ensample.member_rules import UNIFORM_MEMBER, MemberRule
 from ensample.models import Model
 from ensample.randomness import Address, Stream
 

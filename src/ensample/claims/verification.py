@@ -1,9 +1,7 @@
 """`verify`: run claims and say what they found."""
 
-import os
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ensample.checks import instance, whole
@@ -11,6 +9,7 @@ from ensample.claims.claim import SOUND, Claim, Cost, Outcome, Scale, Verdict
 from ensample.claims.power import is_sharp, powers
 from ensample.claims.texts import place
 from ensample.errors import InvalidArgument
+from ensample.memory import free_megabytes
 from ensample.statistics import require_scipy
 
 
@@ -118,7 +117,7 @@ def total_cost(claims: Sequence[Claim], scale: Scale) -> Cost:
 
 def require_memory(claims: Sequence[Claim], scale: Scale) -> None:
     """Raise, before any work, if a claim needs more memory than there is."""
-    available = available_megabytes()
+    available = free_megabytes()
     for claim in claims:
         needed = claim.costs[scale].megabytes
         if available is not None and needed > available:
@@ -128,33 +127,3 @@ def require_memory(claims: Sequence[Claim], scale: Scale) -> None:
                 f"a scale that fits: {claim.id} needs {needed:,.0f} MB and {available:,.0f} MB are "
                 "free",
             )
-
-
-def available_megabytes() -> float | None:
-    """Return the free memory, within the limit of a container; None if it is unknown."""
-    limits = [free for free in (system_bytes(), container_bytes()) if free is not None]
-    return min(limits) / 1e6 if limits else None
-
-
-def system_bytes() -> float | None:
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(
-            float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")
-        )
-    except (OSError, StopIteration):
-        pass
-    try:  # elsewhere: all of the memory
-        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return None
-
-
-def container_bytes() -> float | None:
-    folder = Path("/sys/fs/cgroup")
-    try:
-        return float((folder / "memory.max").read_text()) - float(
-            (folder / "memory.current").read_text()
-        )
-    except (OSError, ValueError):  # no limit is written as "max"
-        return None

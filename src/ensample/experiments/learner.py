@@ -6,7 +6,7 @@ import numpy as np
 
 from ensample.arms import ChangingArms, Rows
 from ensample.errors import InvalidArgument, PropensityError
-from ensample.members import UniformMember
+from ensample.member_rules import UniformMember
 from ensample.memory import check_memory
 from ensample.models import FreshEnsemble, LinearEnsemble, LinearModel
 from ensample.policies.decision import UNNUMBERED

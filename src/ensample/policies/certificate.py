@@ -9,7 +9,7 @@ import numpy as np
 
 from ensample.arms import ChangingArms
 from ensample.errors import AssumptionError
-from ensample.members import OptimisticMember
+from ensample.member_rules import OptimisticMember
 from ensample.models import LinearEnsemble, LinearModel
 from ensample.policies.ensemble_sampling import EnsembleSampling
 from ensample.policies.linucb import LinUCB, OptimisticModel

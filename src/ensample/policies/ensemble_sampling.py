@@ -12,7 +12,7 @@ from ensample.arms import Arms
 from ensample.calibration import AUTO
 from ensample.checks import boolean, instance, number
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
-from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, as_member_rule
+from ensample.member_rules import UNIFORM_MEMBER, MemberRule, OptimisticMember, as_member_rule
 from ensample.models import LINEAR, Linear, RewardModel
 from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
 from ensample.policies.perturbed_history import PerturbedHistory

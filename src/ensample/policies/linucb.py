@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from ensample import _core
 from ensample.arms import Arms, ChangingArms, Offer, UnitBall
-from ensample.calibration import AUTO
+from ensample.calibration import AUTO, GROWS_FROM, Inflation
 from ensample.checks import instance, number
 from ensample.errors import AssumptionError, InvalidArgument
-from ensample.inflation import GROWS_FROM, Inflation
 from ensample.models import LINEAR, GeneralizedLinear, Linear, RewardModel
 from ensample.models.exact import ExactFit
 from ensample.models.linear import LinearModel, best_for

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ensample import _core
 from ensample.arms import Arms, Offer
 from ensample.checks import number, whole
-from ensample.members import UNIFORM_MEMBER, MemberRule
+from ensample.member_rules import UNIFORM_MEMBER, MemberRule
 from ensample.models import LinearModel
 from ensample.models.model import fault_of_counts
 from ensample.models.search import greedy_arms

@@ -19,7 +19,7 @@ from ensample.errors import (
     WrongType,
 )
 from ensample.frames import is_column, is_frame
-from ensample.members import MemberRule, Promises, UniformMember, no_promises
+from ensample.member_rules import MemberRule, Promises, UniformMember, no_promises
 from ensample.models.model import Model
 from ensample.models.search import recall
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Decision, Log

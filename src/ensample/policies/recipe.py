@@ -12,7 +12,7 @@ from ensample.arms import Arms, ChangingArms
 from ensample.calibration import AUTO, Unknown
 from ensample.checks import instance, number, whole
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
-from ensample.members import UNIFORM_MEMBER, MemberRule, as_member_rule
+from ensample.member_rules import UNIFORM_MEMBER, MemberRule, as_member_rule
 from ensample.memory import check_memory
 from ensample.models import LINEAR, Linear, Model, RewardModel
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from ensample.arms import Arms
+from ensample.calibration import Inflation
 from ensample.checks import instance, number
 from ensample.errors import AssumptionError
-from ensample.inflation import Inflation
 from ensample.models import LinearEnsemble
 from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import Address

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from ensample import _core
 from ensample.arms import Arms
-from ensample.calibration import AUTO
+from ensample.calibration import AUTO, Inflation
 from ensample.checks import boolean, instance
 from ensample.errors import InvalidArgument
-from ensample.inflation import Inflation
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
 from ensample.perturbations import GAUSSIAN, Gaussian
 from ensample.perturbations.gaussian import standard_normals

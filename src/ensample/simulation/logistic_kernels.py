@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ensample.members import UniformMember
+from ensample.member_rules import UniformMember
 from ensample.models import Logistic
 from ensample.policies import (
     EVILL,

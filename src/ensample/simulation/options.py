@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from ensample.inflation import NO_INFLATION, Inflation
-from ensample.members import (
+from ensample.calibration import NO_INFLATION, Inflation
+from ensample.member_rules import (
     MemberRule,
     OptimisticMember,
     RoundRobin,

@@ -12,7 +12,7 @@ from ensample.claims.evidence import ROUNDING, Trials, each_at_least, generator,
 from ensample.claims.recorded import replicates
 from ensample.claims.regrets import GAP, TIMID, runs_to_decide
 from ensample.claims.texts import claim
-from ensample.members import OptimisticMember
+from ensample.member_rules import OptimisticMember
 from ensample.policies import EnsembleSampling, LinUCB, Policy, Recipe, ThompsonSampling
 from ensample.policies.certificate import round_bounds
 from ensample.problems import LinearProblem, problem

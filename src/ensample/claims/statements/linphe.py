@@ -11,7 +11,7 @@ from ensample.claims.claim import Judge, Outcome, Scale
 from ensample.claims.evidence import CLAIM_ALARM, cell, generator, identity, same_law, weakest
 from ensample.claims.recorded import History, record
 from ensample.claims.texts import claim, twin
-from ensample.members import RoundRobin
+from ensample.member_rules import RoundRobin
 from ensample.perturbations import (
     CenteredBinomial,
     Gaussian,

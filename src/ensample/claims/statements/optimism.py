@@ -24,7 +24,7 @@ from ensample.claims.evidence import (
 from ensample.claims.recorded import History, Round, record, replicates, watch
 from ensample.claims.regrets import TIMID
 from ensample.claims.texts import claim, twin
-from ensample.members import UNIFORM_MEMBER, MemberRule, RoundRobin
+from ensample.member_rules import UNIFORM_MEMBER, MemberRule, RoundRobin
 from ensample.perturbations import P_N, Gaussian
 from ensample.policies import EnsembleSampling
 from ensample.problems import LinearProblem, problem

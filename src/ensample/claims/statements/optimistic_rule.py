@@ -14,7 +14,7 @@ from ensample.claims.histories import Stacks, draw_problem, draw_stacks
 from ensample.claims.recorded import replicates, watch
 from ensample.claims.regrets import Case, bound_against_regret, judge, play
 from ensample.claims.texts import claim, twin
-from ensample.members import OptimisticMember
+from ensample.member_rules import OptimisticMember
 from ensample.perturbations import P_N
 from ensample.policies import EnsembleSampling
 from ensample.problems import Family, LinearProblem, Problem, problem

@@ -1,8 +1,9 @@
 """Member rules J_t: which member of the ensemble acts in a round.
 
-A rule is any callable `(round, size, rng) -> member`; rounds and members are counted from 0. The rules here also know
-their weights (the probability of each member, given the state), which is what makes propensities exact. A rule of
-your own gives exact propensities if it has a method `weights(round, size)` that returns one weight a member.
+A rule is any callable `(round, size, rng) -> member`; rounds and members are counted from 0. The
+rules here also know their weights (the probability of each member, given the state), which makes
+propensities exact. A rule of your own gives exact propensities if it has a method `weights(round,
+size)` that returns one weight a member.
 """
 
 from abc import ABC, abstractmethod
@@ -19,22 +20,22 @@ from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
 Promises = Callable[[], FloatArray]
-"""Gives max_x x'theta^j for every member j: [m]. A function, because most rules need not pay for it."""
+"""Returns max_x x'theta^j for every member j: [m]. Most rules need not pay for it."""
 
 
 class MemberRule(ABC):
-    """Picks a member and knows the probability of each."""
+    """A rule that chooses a member and knows the probability of each."""
 
     looks: ClassVar[bool] = True
-    """Whether `choose` asks for promises. Where it never does it is given `no_promises`, which costs nothing to make."""
+    """Whether `choose` asks for promises; if not, it is given `no_promises`."""
 
     @abstractmethod
     def choose(self, round: int, size: int, address: Address, promises: Promises) -> int:
-        """The member that acts in `round`: a pure function of the seed, the round and the state."""
+        """Return the member that acts in `round`: a pure function of seed, round and state."""
 
     @abstractmethod
     def weights(self, round: int, size: int, promises: Promises) -> FloatArray:
-        """Weights proportional to the probability of each member in `round`: [m]."""
+        """Return weights proportional to the probability of each member in `round`: [m]."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,10 @@ UNIFORM_MEMBER = UniformMember()
 
 @dataclass(frozen=True)
 class RoundRobin(MemberRule):
-    """Member t mod m in round t. With m = T this is LinPHE (the Proposition); with m < T no bound is claimed."""
+    """Member t mod m in round t.
+
+    With m = T this is LinPHE (the Proposition); with m < T no bound is claimed.
+    """
 
     looks: ClassVar[bool] = False
 
@@ -69,10 +73,10 @@ class RoundRobin(MemberRule):
 
 @dataclass(frozen=True)
 class StickyMember(MemberRule):
-    """A uniform member that stays for `rounds` rounds: it is drawn in rounds 0, n, 2n, ... No bound is claimed for n > 1.
+    """A uniform member that stays for `rounds` rounds: it is drawn in rounds 0, n, 2n, ...
 
-    The propensity of an arm is known in the rounds in which a member is drawn. Between them it is a matter of which member it
-    was, and a guess would be worse than none.
+    No bound is claimed for n > 1. Propensities are known in the rounds in which a member is drawn;
+    between them they depend on the member that was drawn.
     """
 
     rounds: int
@@ -97,8 +101,9 @@ class StickyMember(MemberRule):
 class OptimisticMember(MemberRule):
     """The member that promises most, argmax_j max_x x'theta^j; the lowest index wins ties.
 
-    Every member is looked at in every round. Its constants are `theory.optimistic_size` or `sharp_optimistic_size`,
-    `optimistic_radius` and `optimistic_bound`, which says where the idea is from.
+    Every member is looked at in every round. Its constants are `theory.optimistic_size` or
+    `sharp_optimistic_size`, `optimistic_radius` and `optimistic_bound`, which says where the idea
+    is from.
     """
 
     def choose(self, round: int, size: int, address: Address, promises: Promises) -> int:
@@ -129,7 +134,7 @@ class CustomMember(MemberRule):
 
 
 def as_member_rule(value: object) -> MemberRule:
-    """The rule itself, or a callable wrapped as one."""
+    """Return the rule itself, or a callable wrapped as one."""
     if isinstance(value, MemberRule):
         return value
     if callable(value) and not isinstance(value, type):
@@ -142,7 +147,7 @@ def as_member_rule(value: object) -> MemberRule:
 
 
 def no_promises() -> FloatArray:
-    """For a rule that does not look."""
+    """Raise an error: the promises for a rule that does not look."""
     raise AssertionError("a member rule asked for promises that says it never does")
 
 
