@@ -47,7 +47,11 @@ class Family(ABC):
 
 def families_by_name() -> dict[str, type[Family]]:
     """Return our families by the names that `problem` takes."""
-    return {kind.name: kind for kind in public_classes(Family).values()}
+    return {kind.name: kind for kind in sorted(public_classes(Family).values(), key=by_name)}
+
+
+def by_name(kind: type[Family]) -> str:
+    return kind.name
 
 
 def problem(name: str, **options: Any) -> Family:
