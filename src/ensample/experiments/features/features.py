@@ -1,80 +1,61 @@
-"""Features of a pair of context and action: `Crosses`, `Disjoint`, `Hybrid`."""
+"""How a pair of context and action becomes a vector x of named columns."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 from ensample.checks import whole
 from ensample.errors import InvalidArgument, WrongType
-from ensample.experiments.features.encoders import EVERYTHING, Encoder, Items, named
+from ensample.experiments.features.encoders import EVERYTHING, Context, Encoder, Items, named
 from ensample.experiments.features.vocabulary import SHARED, Vocabulary
 from ensample.plain_data import PlainDict
 
 CAP = 256
-"""Columns of x at most, unless a featuriser says otherwise: learning costs the square of their number."""
+"""Columns of x at most, unless features say otherwise: learning costs the square of their number."""
 
 NOTHING = Items([], [])
+Names = tuple[str, ...]
 
 
 class Features(ABC):
     """A frozen description of how context and action become a vector x of named columns.
 
-    A column is given to a name in order of first sight, at most `cap` of them, of which the last 8 are shared by whatever comes
-    later; or the names are hashed into `hashed` columns. `first` is what all actions have in common in one decision, `second`
-    what an action has besides; names and numbers of the columns are made of both.
+    A column is given to a name in order of first sight, at most `cap` of them, of which the last 8 are
+    shared by whatever comes later; or the names are hashed into `hashed` columns. `first` is what all
+    actions have in common in one decision, `second` what an action has besides; names and numbers of
+    the columns are made of both.
     """
 
     cap: int
     hashed: int | None
 
     @abstractmethod
-    def first(self, context: "PlainDict | list[float | None]", seen: Vocabulary) -> Items:
-        """Of the context, once a decision."""
+    def first(self, context: Context, seen: Vocabulary) -> Items:
+        """Encode the context, once a decision."""
 
     @abstractmethod
-    def second(
-        self,
-        context: "PlainDict | list[float | None]",
-        features: PlainDict | None,
-        seen: Vocabulary,
-    ) -> Items:
-        """Of an action's own features, if it has any."""
+    def second(self, context: Context, features: PlainDict | None, seen: Vocabulary) -> Items:
+        """Encode an action's own features, if it has any."""
 
     @abstractmethod
-    def names(self, first: "tuple[str, ...]", action: str, second: "tuple[str, ...]") -> list[str]:
-        """The columns that an action fills."""
+    def names(self, first: Names, action: str, second: Names) -> list[str]:
+        """Return the columns that an action fills."""
 
     @abstractmethod
     def numbers(self, first: list[float], second: list[float]) -> list[float]:
-        """What it fills them with."""
+        """Return what it fills them with."""
 
     @property
     def encoders(self) -> tuple[Encoder, ...]:
-        """Its parts."""
         return tuple(value for value in vars(self).values() if isinstance(value, Encoder))
 
 
-def encoded(
-    encoder: Encoder | None, values: "PlainDict | list[float | None]", seen: Vocabulary
-) -> Items:
-    return (encoder or EVERYTHING).items(values, seen)
-
-
-def encoded_own(encoder: Encoder | None, features: PlainDict | None, seen: Vocabulary) -> Items:
-    return NOTHING if features is None else encoded(encoder, features, seen)
-
-
-def own(action: str) -> str:
-    """The column that is 1 for one action."""
-    return f"[{action}]"
-
-
-def checked_encoder(argument: str, value: object) -> None:
-    if value is not None and not isinstance(value, Encoder):
-        raise WrongType(argument, value, "an encoder such as Columns('age') or OneHot(), or None")
-
-
-def checked_room(features: Features) -> None:
-    """Raise on sizes that cannot be used."""
+def check(features: Features, *encoders: str) -> None:
+    """Raise on fields that are no encoders, and on sizes that cannot be used."""
+    for name in encoders:
+        value = getattr(features, name)
+        if value is not None and not isinstance(value, Encoder):
+            expected = "an encoder such as Columns('age') or OneHot(), or None"
+            raise WrongType(name, value, expected)
     object.__setattr__(features, "cap", whole("cap", features.cap, 2 * SHARED, 1 << 14))
     if features.hashed is not None:
         object.__setattr__(features, "hashed", whole("hashed", features.hashed, 1, 1 << 14))
@@ -82,12 +63,22 @@ def checked_room(features: Features) -> None:
             raise InvalidArgument("cap", features.cap, "none where names are hashed")
 
 
+def encoded(encoder: Encoder | None, values: Context | None, seen: Vocabulary) -> Items:
+    return NOTHING if values is None else (encoder or EVERYTHING).items(values, seen)
+
+
+def own(action: str) -> str:
+    """Return the column that is 1 for one action."""
+    return f"[{action}]"
+
+
 @dataclass(frozen=True)
 class Crosses(Features):
-    """An intercept for each action, the context, and context x action; what an experiment uses unless told otherwise.
+    """An intercept for each action, the context, and context x action: the default.
 
-    x = (1{a}, phi(c), psi(a), phi(c) psi(a)'), with the action's name in the place of psi(a) where it has no features.
-    `context` and `action` say what phi and psi are; by default all numbers as they are and an indicator for each string.
+    x = (1{a}, phi(c), psi(a), phi(c) psi(a)'), with the action's name in the place of psi(a) where it
+    has no features. `context` and `action` say what phi and psi are; by default all numbers as they
+    are and an indicator for each string.
 
     >>> import ensample as es
     >>> experiment = es.Experiment("news", actions=["sport", "culture"], features=es.Crosses())
@@ -96,8 +87,9 @@ class Crosses(Features):
     ['[sport]', 'age', 'device=phone', 'age x [sport]', 'device=phone x [sport]',
      '[culture]', 'age x [culture]', 'device=phone x [culture]']
 
-    The number of columns is what was seen, at most `cap`: after that new names share eight columns, and a `FeatureCapWarning`
-    says so. Or `hashed` of them, whatever is seen. After 10,000 rewards x grows no more: it keeps twice the columns then used.
+    The number of columns is what was seen, at most `cap`: after that new names share eight columns,
+    and a `FeatureCapWarning` says so. Or `hashed` of them, whatever is seen. After 10,000 rewards x
+    grows no more: it keeps twice the columns then used.
     """
 
     context: Encoder | None = None
@@ -106,22 +98,15 @@ class Crosses(Features):
     hashed: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        checked_encoder("context", self.context)
-        checked_encoder("action", self.action)
-        checked_room(self)
+        check(self, "context", "action")
 
-    def first(self, context: "PlainDict | list[float | None]", seen: Vocabulary) -> Items:
+    def first(self, context: Context, seen: Vocabulary) -> Items:
         return encoded(self.context, context, seen)
 
-    def second(
-        self,
-        context: "PlainDict | list[float | None]",
-        features: PlainDict | None,
-        seen: Vocabulary,
-    ) -> Items:
-        return encoded_own(self.action, features, seen)
+    def second(self, context: Context, features: PlainDict | None, seen: Vocabulary) -> Items:
+        return encoded(self.action, features, seen)
 
-    def names(self, first: tuple[str, ...], action: str, second: tuple[str, ...]) -> list[str]:
+    def names(self, first: Names, action: str, second: Names) -> list[str]:
         crosses = [f"{name} x {other}" for name in first for other in second or (own(action),)]
         return [own(action), *first, *second, *crosses]
 
@@ -133,10 +118,11 @@ class Crosses(Features):
 
 @dataclass(frozen=True)
 class Disjoint(Features):
-    """A model for each action: x = 1{a} (1, phi(c)), so that nothing is learned of one action from another.
+    """A model for each action: x = 1{a} (1, phi(c)), so that actions learn nothing from each other.
 
-    As in L. Li et al., "A Contextual-Bandit Approach to Personalized News Article Recommendation", WWW 2010, section 3.1; the
-    scales of noise and parameter are learned from all actions together. Features of the action's own are part of phi.
+    As in L. Li et al., "A Contextual-Bandit Approach to Personalized News Article Recommendation", WWW
+    2010, section 3.1; the scales of noise and parameter are learned from all actions together.
+    Features of the action's own are part of phi.
 
     >>> import ensample as es
     >>> experiment = es.Experiment("news", actions=["sport", "culture"], features=es.Disjoint())
@@ -150,21 +136,15 @@ class Disjoint(Features):
     hashed: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        checked_encoder("context", self.context)
-        checked_room(self)
+        check(self, "context")
 
-    def first(self, context: "PlainDict | list[float | None]", seen: Vocabulary) -> Items:
+    def first(self, context: Context, seen: Vocabulary) -> Items:
         return encoded(self.context, context, seen)
 
-    def second(
-        self,
-        context: "PlainDict | list[float | None]",
-        features: PlainDict | None,
-        seen: Vocabulary,
-    ) -> Items:
-        return encoded_own(None, features, seen)
+    def second(self, context: Context, features: PlainDict | None, seen: Vocabulary) -> Items:
+        return encoded(None, features, seen)
 
-    def names(self, first: tuple[str, ...], action: str, second: tuple[str, ...]) -> list[str]:
+    def names(self, first: Names, action: str, second: Names) -> list[str]:
         return [own(action), *(f"{name} x {own(action)}" for name in (*first, *second))]
 
     def numbers(self, first: list[float], second: list[float]) -> list[float]:
@@ -173,14 +153,16 @@ class Disjoint(Features):
 
 @dataclass(frozen=True)
 class Hybrid(Features):
-    """x = (z(c, a), 1{a} (1, phi(c))): `shared` says what z is, of the context and the action's features; `own` what phi is.
+    """x = (z(c, a), 1{a} (1, phi(c))), where `shared` says what z is, and `own` what phi is.
 
-    As in Li et al. 2010, section 3.2. Without an `own` part x is z alone: numbers as they are, say. Then what does not depend
-    on the action cannot tell actions apart.
+    z is of the context and the action's features together. As in Li et al. 2010, section 3.2. Without
+    an `own` part x is z alone: numbers as they are, say. Then what does not depend on the action
+    cannot tell actions apart.
 
     >>> import ensample as es
     >>> actions = {"small": {"price": 3, "size": 1}, "large": {"price": 5, "size": 2}}
-    >>> experiment = es.Experiment("coffee", actions=actions, features=es.Hybrid(es.Columns("price", "size")))
+    >>> features = es.Hybrid(es.Columns("price", "size"))
+    >>> experiment = es.Experiment("coffee", actions=actions, features=features)
     >>> decision = experiment.decide()
     >>> experiment.columns
     ['price', 'size']
@@ -192,27 +174,19 @@ class Hybrid(Features):
     hashed: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        checked_encoder("shared", self.shared)
-        checked_encoder("own", self.own)
+        check(self, "shared", "own")
         if self.shared is None and self.own is None:
-            raise InvalidArgument(
-                "shared", None, "an encoder such as Columns('price'), or one for own"
-            )
-        checked_room(self)
+            expected = "an encoder such as Columns('price'), or one for own"
+            raise InvalidArgument("shared", None, expected)
 
-    def first(self, context: "PlainDict | list[float | None]", seen: Vocabulary) -> Items:
+    def first(self, context: Context, seen: Vocabulary) -> Items:
         return NOTHING if self.own is None else encoded(self.own, context, seen)
 
-    def second(
-        self,
-        context: "PlainDict | list[float | None]",
-        features: PlainDict | None,
-        seen: Vocabulary,
-    ) -> Items:
+    def second(self, context: Context, features: PlainDict | None, seen: Vocabulary) -> Items:
         merged = context if features is None else {**named(context), **features}
         return NOTHING if self.shared is None else encoded(self.shared, merged, seen)
 
-    def names(self, first: tuple[str, ...], action: str, second: tuple[str, ...]) -> list[str]:
+    def names(self, first: Names, action: str, second: Names) -> list[str]:
         if self.own is None:
             return list(second)
         return [*second, own(action), *(f"{name} x {own(action)}" for name in first)]

@@ -1,28 +1,29 @@
-"""A featuriser at work: from a context and the actions on offer to the rows that a policy chooses from."""
+"""From a context and the actions on offer to the rows that a policy chooses from."""
 
 import numpy as np
 
 from ensample.checks import LARGEST, are_within
 from ensample.errors import InvalidArgument, WrongType
-from ensample.experiments.features.encoders import Encoder, Hashed, Hashing
-from ensample.experiments.features.features import Crosses, Features
-from ensample.experiments.features.vocabulary import FORGETFUL, Vocabulary
+from ensample.experiments.features.encoders import Context, Encoder, Hashing
+from ensample.experiments.features.features import Crosses, Features, Names
+from ensample.experiments.features.vocabulary import FORGETFUL, HashedColumns, Vocabulary
 from ensample.plain_data import PlainDict
 from ensample.types import FloatArray, IntArray
 
-PLANS = 10_000  # kept at hand
+PLANS = 10_000  # that are cached
+Owned = list[PlainDict | None]
+"""The features of each action on offer."""
 
-Names = tuple[str, ...]
 Plan = tuple[IntArray, FloatArray | None]
 """Where the numbers of an action, or of all actions on offer, belong, and their signs: ([n], [n])."""
 
 
 class Featuriser:
-    """Keeps the vocabulary, and a plan for each combination of names that came: names to columns, looked up once."""
+    """Features with their vocabulary, and a cached plan for each combination of names that came."""
 
     def __init__(self, features: Features) -> None:
         self.features = features
-        self.hashed = None if features.hashed is None else Hashed(features.hashed)
+        self.hashed = None if features.hashed is None else HashedColumns(features.hashed)
         self.seen = Vocabulary(features.cap) if self.hashed is None else FORGETFUL
         self._plans: dict[tuple[Names, Names, Names], Plan] = {}
 
@@ -40,13 +41,8 @@ class Featuriser:
         if self.seen.cut(mark):
             self._plans.clear()
 
-    def rows(
-        self,
-        context: "PlainDict | list[float | None]",
-        names: Names,
-        owned: "list[PlainDict | None] | None" = None,
-    ) -> FloatArray:
-        """x of every action on offer, a column each: [d, K]. `owned`: their features, where any has some."""
+    def rows(self, context: Context, names: Names, owned: Owned | None = None) -> FloatArray:
+        """Return x of every action on offer, a column each: [d, K]. `owned`: features of actions."""
         features, seen, count = self.features, self.seen, len(names)
         first, numbers = features.first(context, seen)
         common = tuple(first)
@@ -58,30 +54,26 @@ class Featuriser:
                 weights *= signs
         else:
             parts, values = [], []
-            for place, (name, values_of) in enumerate(zip(names, owned, strict=True)):
-                second, others = features.second(context, values_of, seen)
+            for place, (name, known) in enumerate(zip(names, owned, strict=True)):
+                second, others = features.second(context, known, seen)
                 columns, signs = self._plan(common, (name,), tuple(second))
                 parts.append(columns * count + place)
                 own = np.array(features.numbers(numbers, others))
                 values.append(own if signs is None else own * signs)
             places, weights = np.concatenate(parts), np.concatenate(values)
-        dim = self.dim
         # Names that share a column are added up, in order.
-        filled: FloatArray = np.bincount(places, weights, dim * count).astype(
-            np.float64, copy=False
-        )
-        return filled.reshape(dim, count)
+        filled = np.bincount(places, weights, self.dim * count).astype(np.float64, copy=False)
+        return filled.reshape(self.dim, count)
 
     def check(self, rows: FloatArray, names: Names) -> None:
-        """Raise on a number of `rows` that is too large: features of context and action are multiplied, and added up."""
+        """Raise on a number of `rows` that is too large, as products and sums of features can be."""
         if are_within(rows, LARGEST):
             return
         place, action = np.argwhere(~(np.abs(rows) <= LARGEST))[0].tolist()
         column = next((name for name, known in self.seen.columns.items() if known == place), place)
         expected = f"a number of at most {LARGEST:g} in size, as are products of features"
-        raise InvalidArgument(
-            f"column {column!r} of action {names[action]!r}", float(rows[place, action]), expected
-        )
+        what = f"column {column!r} of action {names[action]!r}"
+        raise InvalidArgument(what, float(rows[place, action]), expected)
 
     def _plan(self, first: Names, actions: Names, second: Names) -> Plan:
         key = first, actions, second
@@ -89,29 +81,24 @@ class Featuriser:
         if plan is None:
             if len(self._plans) >= PLANS:
                 self._plans.clear()
-            plan = self._plans[key] = self._made_plan(*key)
+            plan = self._plans[key] = self._new_plan(*key)
         return plan
 
-    def _made_plan(self, first: Names, actions: Names, second: Names) -> Plan:
-        """Number n of action k goes to `places[n K + k]`, an entry of the flat [d, K]."""
+    def _new_plan(self, first: Names, actions: Names, second: Names) -> Plan:
+        """Send number n of action k to `places[n K + k]`, an entry of the flat [d, K]."""
         count = len(actions)
         named = [self.features.names(first, action, second) for action in actions]
         if self.hashed is None:
-            columns = np.array(
-                [[self.seen.column(name) for name in names] for names in named], np.int64
-            )
-            return (columns.T * count + np.arange(count)).ravel(), None
-        found = np.array(
-            [[self.hashed.place(name) for name in names] for names in named]
-        )  # [K, n, 2]
-        columns = found[:, :, 0].astype(np.int64)
-        return (columns.T * count + np.arange(count)).ravel(), np.ascontiguousarray(
-            found[:, :, 1].T
-        ).ravel()
+            found = [[self.seen.column(name) for name in names] for names in named]
+            return (np.array(found, np.int64).T * count + np.arange(count)).ravel(), None
+        hashed = np.array([[self.hashed.place(name) for name in names] for names in named])
+        columns, signs = hashed[:, :, 0].astype(np.int64), hashed[:, :, 1]
+        places = (columns.T * count + np.arange(count)).ravel()
+        return places, np.ascontiguousarray(signs.T).ravel()
 
 
 def as_features(value: object) -> Features:
-    """A featuriser; an encoder alone is crossed with the actions."""
+    """Return features; an encoder alone is crossed with the actions."""
     if value is None:
         return Crosses()
     if isinstance(value, Features):
@@ -120,8 +107,5 @@ def as_features(value: object) -> Features:
         return Crosses(hashed=value.dim)
     if isinstance(value, Encoder):
         return Crosses(value)
-    raise WrongType(
-        "features",
-        value,
-        "a featuriser such as Crosses(), Disjoint(Columns('age')) or Hashing(256)",
-    )
+    expected = "a featuriser such as Crosses(), Disjoint(Columns('age')) or Hashing(256)"
+    raise WrongType("features", value, expected)
