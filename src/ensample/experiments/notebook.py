@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ensample.experiments.events import Activated, Decided, Event
-from ensample.experiments.log.builder import Fates
+from ensample.experiments.log.builder import DecisionResults
 from ensample.experiments.readable import ReadableExperiment
 from ensample.markup import and_more, bar, brief, facts, in_windows, sparkline, table
 
@@ -48,18 +48,18 @@ def experiment_html(experiment: ReadableExperiment, latest: Sequence[Event], now
 
 def earned(experiment: ReadableExperiment, latest: Iterable[Event], now: int) -> list[Earned]:
     """The decisions among these events, in order."""
-    fates, actions = Fates(experiment.settings), []
+    results, actions = DecisionResults(experiment.settings), []
     for event in latest:
-        if isinstance(event, Activated) and event.id not in fates.numbers:
+        if isinstance(event, Activated) and event.id not in results.numbers:
             continue  # of a decision before them
-        fates.enter(event)
+        results.enter(event)
         if isinstance(event, Decided):
             actions.append(event.action)
-    fates.settle(now)
+    results.close_due(now)
     return [
-        Earned(action, fates[number].reward)
+        Earned(action, results[number].reward)
         for number, action in enumerate(actions)
-        if fates[number].active
+        if results[number].active
     ]
 
 

@@ -1,39 +1,41 @@
-"""The Open Bandit Dataset's format as a log, from where the user has put the files: nothing is downloaded.
+"""The Open Bandit Dataset as a log, from where the user has put the files: nothing is downloaded.
 
-Columns of `{campaign}.csv`: `timestamp`, `item_id`, `position` (1 to 3), `click`, `propensity_score`, `user_feature_0` to
-`user_feature_3` (hashed words) and `user-item_affinity_0`, ..., one number for each item.
+Columns of `{campaign}.csv`: `timestamp`, `item_id`, `position` (1 to 3), `click`, `propensity_score`,
+`user_feature_0` to `user_feature_3` (hashed words) and `user-item_affinity_0`, ..., one number for
+each item.
 
-Reference: Y. Saito, S. Aihara, M. Matsutani and Y. Narita, "Open Bandit Dataset and Pipeline: Towards Realistic and
-Reproducible Off-Policy Evaluation", NeurIPS Datasets and Benchmarks 2021, arXiv 2008.07146.
+Reference: Y. Saito, S. Aihara, M. Matsutani and Y. Narita, "Open Bandit Dataset and Pipeline: Towards
+Realistic and Reproducible Off-Policy Evaluation", NeurIPS Datasets and Benchmarks 2021, arXiv
+2008.07146.
 """
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ensample.checks import boolean, file_path
+from ensample.checks import boolean
 from ensample.errors import InvalidArgument
-from ensample.experiments.log.table import readable
+from ensample.experiments.log.table import existing_file, readable
 from ensample.extras import package
 
 if TYPE_CHECKING:
     import polars
 
-
 NEEDED = {"timestamp", "item_id", "position", "click", "propensity_score"}
 ITEMS = "item_context.csv"
 SLACK = 1e-6  # by which a propensity may miss 1/K
+DATASET = "a file of the Open Bandit Dataset"
 
 
 def read_open_bandit(
     path: str | os.PathLike[str], *, affinities: bool = False
 ) -> "polars.DataFrame":
-    """A file of the Open Bandit Dataset as a log for `evaluate`: time, position, context, action, propensity, reward.
+    """Read a file of the Open Bandit Dataset as a log for `evaluate`.
 
-    The context has the user's features and the position; with `affinities` also the user's with each item, as numbers. Actions
-    are the items by number. Where all propensities are 1/K (the policy `random`), the log has `offer` and `propensities` too,
-    so that a recipe can be asked what it would have earned in that policy's place: `evaluate(log, recipe,
-    question="replay")`. `item_context.csv`, where it is beside the file, says which items there are.
+    The context has the user's features and the position; with `affinities` also the user's with each
+    item, as numbers. Actions are the items by number. Where all propensities are 1/K (the policy
+    `random`), the log has `offer` and `propensities` too, so that a recipe can be asked what it would
+    have earned in that policy's place: `evaluate(log, recipe, question="replay")`. `item_context.csv`,
+    where it is beside the file, says which items there are.
 
     >>> import ensample as es, tempfile, pathlib
     >>> names = "timestamp,item_id,position,click,propensity_score,user_feature_0"
@@ -45,27 +47,17 @@ def read_open_bandit(
     ({'user_feature_0': 'x', 'position': '3'}, [[0.5, 0.5], [0.5, 0.5]])
     """
     boolean("affinities", affinities)
-    file, pl = file_path("path", path), package("polars", "read_open_bandit")
-    if not file.is_file():
-        raise InvalidArgument(
-            "path", os.fspath(path), "a file of the Open Bandit Dataset, such as random/all/all.csv"
-        )
-    with readable(os.fspath(path), "a file of the Open Bandit Dataset"):
+    pl = package("polars", "read_open_bandit")
+    file = existing_file(path, f"{DATASET}, such as random/all/all.csv")
+    with readable(os.fspath(path), DATASET):
         frame = pl.read_csv(file, try_parse_dates=True)
         if missing := sorted(NEEDED - set(frame.columns)):
-            raise InvalidArgument(
-                "path",
-                os.fspath(path),
-                f"a file of the Open Bandit Dataset; missing: {', '.join(missing)}",
-            )
-        return as_log(pl, frame, items_of(pl, frame, file), affinities)
-
-
-def items_of(pl: Any, frame: "polars.DataFrame", file: Path) -> list[str]:
-    """The items by number."""
-    beside = file.with_name(ITEMS)
-    source = pl.read_csv(beside) if beside.is_file() else frame
-    return [str(item) for item in source["item_id"].unique().sort()]
+            expected = f"{DATASET}; missing: {', '.join(missing)}"
+            raise InvalidArgument("path", os.fspath(path), expected)
+        beside = file.with_name(ITEMS)
+        source = pl.read_csv(beside) if beside.is_file() else frame
+        items = [str(item) for item in source["item_id"].unique().sort()]
+        return as_log(pl, frame, items, affinities)
 
 
 def as_log(
@@ -74,11 +66,8 @@ def as_log(
     parts = [pl.col(name) for name in frame.columns if name.startswith("user_feature_")]
     parts.append(pl.col("position").cast(pl.String))
     if affinities:
-        parts += [
-            pl.col(name).cast(pl.Float64)
-            for name in frame.columns
-            if name.startswith("user-item_affinity_")
-        ]
+        names = [name for name in frame.columns if name.startswith("user-item_affinity_")]
+        parts += [pl.col(name).cast(pl.Float64) for name in names]
     log: polars.DataFrame = frame.select(
         pl.col("timestamp").alias("time"),
         pl.col("position"),

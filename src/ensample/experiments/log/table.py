@@ -1,6 +1,7 @@
-"""The log: one row for each decision, with its outcome. Version 2 of the schema; docs/log.md says what columns mean.
+"""The log as a table: one row for each decision, with its outcome. docs/log.md says what columns mean.
 
-The library, the simulator, evaluation and the service write and read this and nothing else.
+The library, the simulator, evaluation and the service write and read this and nothing else. This is
+version 2 of the schema.
 """
 
 import io
@@ -18,22 +19,22 @@ from ensample.checks import file_path
 from ensample.errors import EnsampleError, InvalidArgument
 from ensample.extras import package
 from ensample.files import check_file, write_whole
-from ensample.plain_data import PlainDict
 
 if TYPE_CHECKING:
     import polars
 
-
 LOG_VERSION = 2
 OLDEST = 1  # that is read: it has no late_rewards
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+KINDS = "a log that was written as Parquet or JSON lines"
 
 Row = dict[str, Any]
 """A row as plain data: times are microseconds since 1970, contexts JSON."""
 
 
 def log_schema() -> "dict[str, Any]":
-    """Columns and their types in a frame of polars."""
+    """Return the columns and their types in a frame of polars."""
     pl = package("polars", "a log")
     time = pl.Datetime("us", "UTC")
     return {
@@ -67,12 +68,13 @@ def log_schema() -> "dict[str, Any]":
     }
 
 
-def compact(value: PlainDict | list[Any]) -> str:
+def compact(value: Any) -> str:
+    """Write plain data as JSON without spaces."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def frame_of(rows: list[Row]) -> "polars.DataFrame":
-    """Rows with times in microseconds as a frame of the schema."""
+    """Return rows with times in microseconds as a frame of the schema."""
     pl = package("polars", "a log")
     stored = {"late_rewards": pl.List(pl.Struct({"value": pl.Float64, "time": pl.Int64}))}
     series = []
@@ -93,7 +95,7 @@ def write_parquet(frame: "polars.DataFrame", path: str | os.PathLike[str]) -> No
 
 
 def write_pieces(frames: "Iterable[polars.DataFrame]", path: str | os.PathLike[str]) -> None:
-    """One file of Parquet from frames that come one after the other, of which one at a time is held."""
+    """Write frames as one file of Parquet; one of them at a time is held."""
     pl, target = package("polars", "a log"), file_path("path", path)
     check_file("path", target)
     with tempfile.TemporaryDirectory() as folder:
@@ -110,37 +112,56 @@ def write_pieces(frames: "Iterable[polars.DataFrame]", path: str | os.PathLike[s
 
 
 def write_jsonl(frames: "Iterable[polars.DataFrame]", path: str | os.PathLike[str]) -> None:
-    """A line for each row; times as text, the context and features as objects."""
+    """Write a line for each row; times as text, the context and features as objects."""
 
     def write(file: BinaryIO) -> None:
         for frame in frames:
             for row in frame.iter_rows(named=True):
-                file.write(
-                    json.dumps(opened(row), separators=(",", ":"), ensure_ascii=False).encode()
-                    + b"\n"
-                )
+                file.write(compact(opened(row)).encode() + b"\n")
 
     write_whole(file_path("path", path), write)
 
 
 def opened(row: Row) -> Row:
-    """As a line of JSON has it."""
-    found = {
-        name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in row.items()
-    }
+    """Return a row as a line of JSON has it."""
+    found = dict(row)
+    for name in ("time", "reward_time"):
+        found[name] = None if row[name] is None else row[name].isoformat()
     if row["late_rewards"]:
-        found["late_rewards"] = [
-            {"value": late["value"], "time": late["time"].isoformat()}
-            for late in row["late_rewards"]
-        ]
+        late = [each | {"time": each["time"].isoformat()} for each in row["late_rewards"]]
+        found["late_rewards"] = late
     for name in ("context", "features"):
         found[name] = None if row[name] is None else json.loads(row[name])
     return found
 
 
+def closed(path: object, line: str) -> Row:
+    """Return a line of JSON as a row, with times in microseconds: the inverse of `opened`."""
+    try:
+        row = json.loads(line)
+        if "late_rewards" not in row:  # of version 1
+            row["late_rewards"] = None if row["late"] else []
+        found = {name: row[name] for name in log_schema()}
+        for name in ("time", "reward_time"):
+            found[name] = None if row[name] is None else since_epoch(row[name])
+        if row["late_rewards"]:
+            late = [each | {"time": since_epoch(each["time"])} for each in row["late_rewards"]]
+            found["late_rewards"] = late
+        for name in ("context", "features"):
+            found[name] = None if row[name] is None else compact(row[name])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        expected = f"lines of a log ({type(error).__name__}: {error} in {line[:60]!r})"
+        raise InvalidArgument("path", path, expected) from None
+    return found
+
+
+def since_epoch(text: str) -> int:
+    """Return a time in ISO 8601 as microseconds since 1970."""
+    return (datetime.fromisoformat(text) - EPOCH) // MICROSECOND
+
+
 def read_log(path: str | os.PathLike[str]) -> "polars.DataFrame":
-    """A log that was written as Parquet or JSON lines (`.jsonl`), as a frame.
+    """Read a log that was written as Parquet or JSON lines (`.jsonl`).
 
     >>> import ensample as es, tempfile
     >>> experiment = es.Experiment("news", actions=["sport", "culture"])
@@ -151,24 +172,26 @@ def read_log(path: str | os.PathLike[str]) -> "polars.DataFrame":
     ...     es.read_log(f"{folder}/log.jsonl").equals(experiment.log())
     True
     """
-    file = file_path("path", path)
-    if not file.is_file():
-        raise InvalidArgument(
-            "path", os.fspath(path), "a log that was written as Parquet or JSON lines, and is there"
-        )
-    pl = package("polars", "a log")
-    with readable(path, "a log that was written as Parquet or JSON lines"):
+    file, pl = existing_file(path, f"{KINDS}, and is there"), package("polars", "a log")
+    with readable(path, KINDS):
         if file.suffix == ".jsonl":
             with lines_of(file) as lines:
                 frame = frame_of([closed(path, line) for line in lines])
         else:
             frame = with_late_rewards(pl.read_parquet(file))
-        checked_log(path, frame)
+        check_log(path, frame)
     return frame
 
 
+def existing_file(path: str | os.PathLike[str], expected: str) -> Path:
+    file = file_path("path", path)
+    if not file.is_file():
+        raise InvalidArgument("path", os.fspath(path), expected)
+    return file
+
+
 def with_late_rewards(frame: "polars.DataFrame") -> "polars.DataFrame":
-    """Add the column that a log of version 1 lacks: null where rewards were late, as their values are not known."""
+    """Add the column that a log of version 1 lacks: null if rewards were late, as unknown."""
     pl = package("polars", "a log")
     if "late_rewards" in frame.columns or "late" not in frame.columns:
         return frame
@@ -178,66 +201,34 @@ def with_late_rewards(frame: "polars.DataFrame") -> "polars.DataFrame":
 
 @contextmanager
 def readable(path: object, expected: str) -> Iterator[None]:
-    """What a file of another kind makes of a reader is one of our errors."""
+    """Convert errors of readers, for which a file is of another kind, to ours."""
     PolarsError = package("polars", "a log").exceptions.PolarsError
-
     try:
         yield
     except EnsampleError:
         raise
     except (PolarsError, OSError, ValueError, TypeError, OverflowError) as error:
-        said = str(error).partition("\n")[0]
-        raise InvalidArgument(
-            "path", path, f"{expected} ({type(error).__name__}: {said})"
-        ) from error
+        said = f"{expected} ({type(error).__name__}: {str(error).partition(chr(10))[0]})"
+        raise InvalidArgument("path", path, said) from error
 
 
-def checked_log(path: object, frame: "polars.DataFrame") -> None:
-    """Raise unless a frame is a log of this version, with columns of these types."""
+def check_log(path: object, frame: "polars.DataFrame") -> None:
+    """Raise unless a frame is a log of a version that is known, with columns of these types."""
     missing = [name for name in log_schema() if name not in frame.columns]
     if missing:
         raise InvalidArgument("path", path, f"a log; the columns {', '.join(missing)} are missing")
     for name, kind in log_schema().items():
         if frame.schema[name] != kind:
-            raise InvalidArgument(
-                "path", path, f"a log whose column {name} is {kind}, not {frame.schema[name]}"
-            )
+            expected = f"a log whose column {name} is {kind}, not {frame.schema[name]}"
+            raise InvalidArgument("path", path, expected)
     for version in frame["log_version"].unique():
         if version is None or not OLDEST <= version <= LOG_VERSION:
-            raise InvalidArgument(
-                "path", path, f"a log of version {OLDEST} to {LOG_VERSION}, not {version!r}"
-            )
+            expected = f"a log of version {OLDEST} to {LOG_VERSION}, not {version!r}"
+            raise InvalidArgument("path", path, expected)
 
 
 @contextmanager
 def lines_of(file: Path) -> Iterator[Iterable[str]]:
-    """Those with something in them; the file is closed whatever becomes of them."""
+    """Give the lines that are not empty; the file is closed whatever becomes of them."""
     with file.open(encoding="utf-8") as lines:
         yield (line for line in lines if line.strip())
-
-
-def closed(path: object, line: str) -> Row:
-    """The inverse of `opened`, with times in microseconds."""
-    try:
-        row = json.loads(line)
-        if "late_rewards" not in row:  # of version 1
-            row["late_rewards"] = None if row["late"] else []
-        found = {name: row[name] for name in log_schema()}
-        for name in ("time", "reward_time"):
-            found[name] = None if row[name] is None else since_epoch(row[name])
-        if row["late_rewards"]:
-            found["late_rewards"] = [
-                late | {"time": since_epoch(late["time"])} for late in row["late_rewards"]
-            ]
-        for name in ("context", "features"):
-            found[name] = None if row[name] is None else compact(row[name])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidArgument(
-            "path", path, f"lines of a log ({type(error).__name__}: {error} in {line[:60]!r})"
-        ) from None
-    return found
-
-
-def since_epoch(text: str) -> int:
-    """Return a time in ISO 8601 as microseconds since 1970."""
-    return (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1)
