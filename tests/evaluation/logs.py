@@ -7,7 +7,8 @@ ACTIONS = [f"a{number}" for number in range(10)]
 
 
 class World:
-    """Contexts of five normals, ten actions, rewards that are clicks with logistic probabilities."""
+    """Contexts of five normals, ten actions, rewards that are clicks with logistic
+    probabilities."""
 
     def __init__(self, seed: int, noise: str = "click") -> None:
         rng = np.random.default_rng(seed)
@@ -56,8 +57,9 @@ class World:
         return float((self.means(contexts) * self.target(contexts, ACTIONS)).sum(axis=1).mean())
 
     def least_error(self, rows: int) -> float:
-        """Of the target's value from clicks that were logged at random: the efficiency bound (Hahn 1998), which DR with the
-        true means reaches and no regular estimator beats. A standard deviation.
+        """Of the target's value from clicks that were logged at random: the efficiency bound (Hahn
+        1998), which DR with the true means reaches and no regular estimator beats. A standard
+        deviation.
         """
         contexts = np.random.default_rng(8).normal(size=(200_000, 5))
         means, target = self.means(contexts), self.target(contexts, ACTIONS)
