@@ -1,4 +1,4 @@
-"""Commands that are called in this process start in an empty folder, whatever the one that tests are started in holds."""
+"""Commands that are called in this process start in an empty folder."""
 
 from pathlib import Path
 

@@ -216,8 +216,7 @@ def event(
     key: str | None = None,
 ) -> Call[EventOutcome]:
     """Send the reward of the decision that a targeting key has."""
-    body: dict[str, Any]
-    body = {"experiment": experiment, "targetingKey": targeting_key, "event": event}
+    body: dict[str, Any] = {"experiment": experiment, "targetingKey": targeting_key, "event": event}
     body |= {"value": value, "key": key or new_id()}
     check_labels(body, "experiment", "targetingKey", "key")
     return Call("POST", "/v1/events", reader(EventOutcome), plain("event", body))
