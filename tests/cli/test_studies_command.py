@@ -99,11 +99,12 @@ def test_changed_study_shows_the_difference_and_grows_when_asked_to(folder: Path
     run("run mine.toml", folder)
     changed = TOML.replace("runs = 6", "runs = 8", 1).replace("size = [1, 4]", "size = [1, 9]")
     (folder / "mine.toml").write_text(changed)
-    error = refused("run mine.toml", folder)
+    done = run("run mine.toml", folder)
+    assert done.returncode == 2
     changes = ["runs     6 -> 8", "added    ES, sphere, dim=2, size=9"]
     for row in [*changes, "dropped  ES, sphere, dim=3, size=4"]:
-        assert f"  {row}\n" in error
-    assert "--grow" in error
+        assert f"  {row}\n" in done.stderr
+    assert "--grow" in done.stderr
     planned = run("run mine.toml --dry-run", folder, width=160)
     assert planned.returncode == 0 and "with --grow these are the changes" in planned.stdout
     assert "6 runs" in planned.stdout and f"{(4 * 2 + 2 * 8) * 60:,} rounds to go" in planned.stdout
