@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import ensample as es
-from ensample.models import EnsembleWithIntercept
+from ensample.models import LinearEnsemble
 from evidence import FALSE_ALARM
 from naive.intercept import TextbookWithIntercept
 
@@ -96,7 +96,7 @@ def test_stored_members_are_those_of_the_textbook(shift: float) -> None:
         es.FiniteArms(FEATURES), seed=2
     )
     model = policy.model
-    assert isinstance(model, EnsembleWithIntercept)
+    assert isinstance(model, LinearEnsemble)
     slow = TextbookWithIntercept(
         np.sqrt((FEATURES**2).mean(axis=0)), model.sums[10:14].T.copy(), 0.75
     )
@@ -228,12 +228,3 @@ def test_bad_input() -> None:
         policy.diagnostics(THETA)
     with pytest.raises(es.EnsampleError):
         policy.update([1.0, 2.0, 3.0, 4.0, 1.0], 1.0)
-
-
-@pytest.mark.parametrize("name", ["uniform", "stored members"])
-def test_a_snapshot_whose_origin_is_not_the_first_reward_is_refused(name: str, tmp_path) -> None:
-    policy, _ = play(RECIPES[name], PLACES["finite"], 20, 5.0)
-    policy.model.origin[0] += 1.0
-    policy.save(tmp_path / "policy.safetensors")
-    with pytest.raises(es.SnapshotError, match="origin"):
-        es.load(tmp_path / "policy.safetensors")

@@ -94,7 +94,7 @@ def test_arms_without_numbers_and_logs_that_are_kept_elsewhere() -> None:
 
 def test_votes_that_take_long_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = played(es.EnsembleSampling(20))
-    monkeypatch.setattr("ensample.policies.showing.LIVELY", 20 * 9 - 1)
+    monkeypatch.setattr("ensample.policies.notebook.MOST_PRODUCTS", 20 * 9 - 1)
     monkeypatch.setattr(es.Policy, "propensities", None)
     assert "next round" not in Seen(policy._repr_html_()).said
 

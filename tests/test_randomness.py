@@ -74,7 +74,7 @@ def test_ctrl_c_leaves_uniforms_where_they_are() -> None:
 def test_a_stream_begins_when_it_is_asked_for() -> None:
     policy = es.LinUCB().start(es.FiniteArms(np.eye(2)), seed=3)
     policy.update(policy.decide(), 1.0)
-    assert not policy._address._origins, "it draws nothing"
+    assert not policy.model.address._origins, "it draws nothing"
     half = Address(3)
     expected = [Address(3).generator(stream, 1).random() for stream in Stream]
     half.generator(Stream.REPLAY, 0)

@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from ensample import _core
 from ensample.checks import whole
+from ensample.types import FloatArray, Shape
 
 PERIOD = 1 << 128
 JUMP = 0x9E3779B97F4A7C15F39CC0605CEDC835  # odd, next to 2^128 / golden ratio
@@ -89,6 +91,18 @@ class Address:
         self._bits.state = self._origins[stream]
         self._bits.advance(index * JUMP % PERIOD)
         return self._generator
+
+    def normals(self, index: int, shape: Shape, *streams: Stream) -> list[FloatArray]:
+        """Return standard normals of some streams at an index, as `generator` would draw them."""
+        bits, found = self._bits, []
+        for stream in streams:
+            bits.state = self._origins[stream]
+            bits.advance(index * JUMP % PERIOD)
+            draws = np.empty(shape)
+            with bits.lock:
+                _core.draw_normal(self._generator, draws.reshape(-1))
+            found.append(draws)
+        return found
 
     def uniform(self, index: int) -> float:
         """Number `index` of the MEMBER stream's uniform numbers in [0, 1)."""

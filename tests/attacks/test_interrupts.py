@@ -72,7 +72,7 @@ def whole(policy: es.Policy, recipe: str, arms: str) -> bool:
     log, waiting = policy.log(), policy.open_decisions
     rounds = [*log.round.tolist(), *(decision.round for decision in waiting)]
     again = RECIPES[recipe].replay(ARMS[arms](), log, seed=7, round=policy.round)
-    again._ledger.open.update({decision.round: decision for decision in waiting})
+    again.bookkeeping.open.update({decision.round: decision for decision in waiting})
     return (
         len(set(rounds)) == len(rounds)
         and max(rounds, default=-1) < policy.round

@@ -277,7 +277,7 @@ def learned(
 def fingerprint(policy: es.Policy) -> bytes:
     """Every bit of a policy's state."""
     parts = [values.tobytes() for values in policy.model.arrays().values()]
-    parts += [column.tobytes() for column in policy._ledger.columns().values()]
+    parts += [column.tobytes() for column in policy.bookkeeping.columns().values()]
     waiting = [
         (d.round, d.arm, d.member, d.features.tobytes(), d.propensity)
         for d in policy.open_decisions

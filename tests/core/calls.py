@@ -9,7 +9,7 @@ import numpy as np
 import ensample as es
 from ensample import _core
 from ensample.calibration import Inflation, Unknown
-from ensample.models.logistic import LOGISTIC_LINK
+from ensample.models.glm import LOGISTIC_LINK
 from ensample.models.network_ensemble import Anchor, CoreTraining, NetworkState, NewObservation
 from ensample.models.networks import Shape
 from ensample.models.replay import Memory

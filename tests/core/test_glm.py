@@ -6,7 +6,7 @@ from scipy import optimize
 
 import ensample as es
 from ensample import _core
-from ensample.models.logistic import LOGISTIC_LINK
+from ensample.models.glm import LOGISTIC_LINK
 
 IDENTITY = -1
 HUGE = 1e9  # of a predictor
@@ -23,7 +23,7 @@ def logistic(u: np.ndarray | float) -> np.ndarray:
 
 
 def loss(theta: float, seen: float, clicked: float, prior: float) -> float:
-    """Return F of cpp/newton.hpp for one feature that is 1, without a shift."""
+    """Return F of cpp/glm.hpp for one feature that is 1, without a shift."""
     return float(seen * np.logaddexp(0.0, theta) - clicked * theta + 0.5 * prior * theta**2)
 
 

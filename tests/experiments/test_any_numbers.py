@@ -18,7 +18,7 @@ from ensample.experiments.engine import ExperimentEngine
 from ensample.experiments.events import Decided, Rewarded
 from ensample.experiments.snapshots import captured, replayed, snapshot_of
 from ensample.experiments.storage.sqlite import SQLiteStorage
-from ensample.policies.ledger import Ledger
+from ensample.models.learning import Learning
 from ensample.policies.recipe import Recipe
 from ensample.service.maintenance import replayed_events
 
@@ -153,7 +153,7 @@ def test_numbers_of_any_size_are_refused_or_leave_all_finite(recipe, features, r
 def test_without_the_checks_a_price_makes_a_model_nan(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: what the released version did."""
     monkeypatch.setattr("ensample.experiments.features.Featuriser.check", lambda *_: None)
-    monkeypatch.setattr(Ledger, "is_finite", lambda self: True)
+    monkeypatch.setattr(Learning, "is_finite", lambda self: True)
     calls = [("first", {"x": 1e80}, {"a": {"price": 1e80}, "b": {"price": 2e80}}, 1.0)]
     with np.errstate(all="ignore"), pytest.raises(AssertionError):
         play("ensemble, calibrated", "Crosses", "first", calls)

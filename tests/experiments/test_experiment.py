@@ -130,7 +130,7 @@ def test_rewards_may_be_added_up(news: News) -> None:
         "applied",
         "default",
     ]
-    assert experiment.engine.state.learner.policy.model.count == 2
+    assert experiment.engine.state.learner.model.count == 2
 
 
 def test_a_decision_may_wait_to_be_shown(news: News) -> None:

@@ -248,7 +248,7 @@ def test_x_grows_with_what_is_seen_and_says_when_it_is_full() -> None:
         "a model of more columns takes a minute for a reward"
     )
     assert sizes[0] == 16 and sizes[-1] == 24 and len(caught) == 1 and experiment.version == 12
-    assert experiment.engine.state.learner.policy.model.gram.shape == (24, 24)
+    assert experiment.engine.state.learner.model.gram.shape == (24, 24)
 
 
 def test_a_grown_model_is_that_of_one_that_began_so() -> None:

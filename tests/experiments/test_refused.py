@@ -42,7 +42,7 @@ def test_a_reward_that_the_model_refuses_changes_nothing(where, tmp_path, monkey
         else es.open_experiment(tmp_path / "news.db", **given)
     )
     first, second = experiment.decide(id="1"), experiment.decide(id="2")
-    model = experiment.engine.state.learner.policy.model
+    model = experiment.engine.state.learner.model
 
     def refuse(*_):
         raise es.InvalidArgument("reward", 1.0, "another one")

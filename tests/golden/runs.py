@@ -749,7 +749,6 @@ def step(recipe: str, arms: str, before: Fields) -> Fields:
     assert listed is not None
     arm, y = 1, 1.0 if takes_clicks(policy.recipe) else 0.7
     model.learn(STEP_AFTER, arm if offer.rows is not None else -1, listed[arm], y)
-    model.settle()
     fields = {f"after/{name}": np.array(values) for name, values in model.arrays().items()}
     seats = range(model.size) if model.size is not None else (STEP_AFTER + 1,)
     acting = model.at(STEP_AFTER + 1)

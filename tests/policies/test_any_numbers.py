@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import ensample as es
 from conformance.policies import ARMS, EVERY, RECIPES, STANDING, fingerprint
 from ensample.checks import ORDINARY_REWARD
-from ensample.policies.decision import Log
-from ensample.policies.ledger import Ledger
+from ensample.models.learning import Learning
+from ensample.policies.log import Log
 
 SIZES = st.sampled_from(
     [
@@ -104,7 +104,7 @@ def play(
             attempt(policy, lambda one=decision, y=y: policy.update(one, y))
         check_propensities(policy, features)
     again = RECIPES[recipe].replay(policy.arms, policy.log(), 0, round=policy.round)
-    again._ledger.open.update({decision.round: decision for decision in policy.open_decisions})
+    again.bookkeeping.open.update({decision.round: decision for decision in policy.open_decisions})
     assert fingerprint(again) == fingerprint(
         policy
     )  # the log has what was learned, and nothing of what was refused
@@ -156,7 +156,7 @@ CONTROL = [
 @pytest.mark.parametrize("kind", CONTROL)
 def test_without_the_check_a_model_becomes_nan(kind, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control."""
-    monkeypatch.setattr(Ledger, "is_finite", lambda self: True)
+    monkeypatch.setattr(Learning, "is_finite", lambda self: True)
     with pytest.raises(AssertionError):
         test_features_and_rewards_of_one_scale_leave_all_finite(kind)
 
@@ -188,7 +188,7 @@ def test_an_ordinary_observation_costs_no_copy_of_the_model(
     """Neither for standing arms nor for features of the round, unless something extraordinary was learned."""
     copied = []
     monkeypatch.setattr(
-        "ensample.policies.ledger.copies", lambda model: copied.append(1) or {**model.arrays()}
+        "ensample.models.learning.copies_of", lambda model: copied.append(1) or {**model.arrays()}
     )
     standing, changing = (
         es.EnsembleSampling(5).start(es.FiniteArms(np.eye(3))),

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import ensample as es
-from ensample.models.generalized import GeneralizedLinear
+from ensample.models.glm import GeneralizedLinear
 from ensample.randomness import Address, Stream
 from naive.generalized import exact_fit, perturbed_loss, sigmoid, stream_fit
 
@@ -151,7 +151,7 @@ def test_the_exact_fit_minimises_each_members_perturbed_loss(kind: str) -> None:
             es.EnsembleSampling(9, 0.8, lam, model=es.Logistic("exact")), kind, 50, soft
         )
         log, model = policy.log(), policy.model
-        shifts = (model.sums[:3] + model.sums[3:6]).T
+        shifts = (model.stream.sums[:3] + model.stream.sums[3:6]).T
         assert_allclose(
             policy.mean, exact_fit(log.features, log.reward, lam, np.zeros(3)), atol=1e-8
         )
@@ -246,7 +246,7 @@ def test_what_is_no_number_is_told_the_models_range(wrong: object) -> None:
 
 def test_a_snapshot_with_rewards_that_cannot_be_is_refused(tmp_path) -> None:
     policy = clicked(es.EnsembleSampling(4, model=es.Logistic()), "finite", 5)
-    policy._ledger.rewards[2] = 7.0
+    policy.bookkeeping.rewards[2] = 7.0
     policy.save(tmp_path / "wrong")
     with pytest.raises(es.SnapshotError, match=r"log.rewards\[2\] = 7"):
         es.load(tmp_path / "wrong")

@@ -78,7 +78,7 @@ def test_the_stream_fit_of_perturbed_rewards() -> None:
 def test_logistic_phe_fits_rewards_and_pseudo_rewards_together() -> None:
     policy = clicked(es.KvetonPHE(0.5, 0.7, model=es.Logistic()))
     model, rng = policy.model, np.random.default_rng(5)
-    theta = model.drawn(np.random.default_rng(5))
+    theta = model.draw_from(np.random.default_rng(5))
     pseudo = np.ceil(0.5 * model.arm_counts).astype(int)
     heads = model.arm_totals + rng.binomial(pseudo, 0.5)
     counts = model.arm_counts + pseudo

@@ -11,7 +11,7 @@ from conformance.policies import FEATURES, fingerprint, play
 from ensample.cli.policies import build
 from ensample.codec import describe, rebuild
 from ensample.models import LinearEnsemble
-from ensample.models.description import EnsemblePlan
+from ensample.models.base import EnsemblePlan
 from ensample.simulation.dispatch import KERNELS
 
 SETTING = es.Setting(dim=3, arms=7, horizon=100, noise=1, norm=1)
@@ -36,36 +36,17 @@ class Doubled(es.RewardModel):
             raise es.InvalidArgument("intercept", True, "False with Doubled()")
 
     def ensemble(self, plan, arms, address) -> LinearEnsemble:
-        made = LinearEnsemble(arms.dim, 1.0, plan.size, plan.initial_law, plan.reward_law, address)
+        made = LinearEnsemble(plan, arms.dim, 1.0, address)
         learn, times = made.learn, self.times
         made.learn = lambda round, arm, x, y: learn(round, arm, x, times * y)  # type: ignore[method-assign]
         return made
 
 
 @pytest.mark.parametrize("recipe", GIVEN, ids=repr)
-def test_linear_is_what_every_recipe_fits_unless_told_otherwise(
-    recipe: es.EnsembleSampling,
-) -> None:
+def test_linear_is_what_every_recipe_fits_unless_told_otherwise(recipe: es.Recipe) -> None:
     arms = es.FiniteArms(FEATURES)
-    built = recipe.start(arms, 3)
-    law = recipe.initial_law, recipe.reward_law
-    given = 3, recipe.prior(arms), 12, *law, built._address, recipe.boldness
-    plan = 3, recipe.prior(arms), recipe, built._address
-    if recipe.draws_fresh:
-        by_hand = (
-            es.models.FreshWithIntercept(*plan)
-            if recipe.intercept
-            else es.models.FreshEnsemble(*plan)
-        )
-    else:
-        by_hand = (
-            es.models.EnsembleWithIntercept(*given)
-            if recipe.intercept
-            else LinearEnsemble(*given, recipe.rate)
-        )
-    plain, said = recipe.start(arms, 3), replace(recipe, model=es.Linear()).start(arms, 3)
-    plain._ledger.model = by_hand
-    assert play(plain, 30) == play(said, 30) and fingerprint(plain) == fingerprint(said)
+    plain, told = recipe.start(arms, 3), replace(recipe, model=es.Linear()).start(arms, 3)
+    assert play(plain, 30) == play(told, 30) and fingerprint(plain) == fingerprint(told)
 
 
 def test_a_model_is_part_of_a_recipe_wherever_recipes_are_told(tmp_path) -> None:

@@ -176,7 +176,7 @@ def test_information_directed_twin(fresh: bool) -> None:
         assert propensities[decision.arm] > 0
         if (propensities > 0).sum() == 2:
             mixed += 1
-            first = policy._paired[3][0]
+            first = policy.chooser._kept[3][0]
             assert (decision.arm == first) == (address.uniform(t) < propensities[first])
         policy.update(decision, reward(t, decision.arm))
     assert mixed > ROUNDS / 10

@@ -230,7 +230,7 @@ class TestEpsilonGreedy:
 
     def intervals(self, policy: es.Policy, claimed: np.ndarray) -> list[float]:
         """Exact binomial p-values that arms come as often as claimed, from one state."""
-        arms = [policy._choose(round, policy.arms)[1] for round in range(7, 7 + self.ROUNDS)]
+        arms = [policy.chooser.choose(round, policy.arms)[1] for round in range(7, 7 + self.ROUNDS)]
         counts = np.bincount(arms, minlength=len(claimed))
         return [
             stats.binomtest(n, self.ROUNDS, p).pvalue * len(claimed)

@@ -58,7 +58,7 @@ def test_without_a_log_memory_does_not_grow() -> None:
         for _ in range(50):
             policy.update(policy.decide(), 1.0)
         assert policy.version == 50 and all(
-            len(column) == 0 for column in policy._ledger.columns().values()
+            len(column) == 0 for column in policy.bookkeeping.columns().values()
         )
         with pytest.raises(es.InvalidArgument, match=r"^log = None"):
             policy.log()
@@ -76,7 +76,7 @@ def test_a_policy_without_a_log_is_saved_without_it(tmp_path) -> None:
             policy.update(policy.decide(), 1.0)
     full.save(tmp_path / "state", log=False)
     lean.save(tmp_path / "lean", log=False)
-    assert (tmp_path / "state").read_bytes() == (tmp_path / "lean").read_bytes()
+    assert fingerprint(es.load(tmp_path / "state")) == fingerprint(es.load(tmp_path / "lean"))
     loaded = es.load(tmp_path / "state")
     np.testing.assert_array_equal(loaded.estimates, full.estimates)
     assert loaded.decide() == full.decide() and loaded.version == 30

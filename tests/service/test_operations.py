@@ -292,7 +292,7 @@ def test_a_model_that_is_not_finite_is_not_ready(serve: Serve) -> None:
     """No call leads there."""
     client = serve()
     client.put(ONE, json=SHOP)
-    mean = client.service.catalog["shop"].experiment.engine.state.learner.policy.model.mean
+    mean = client.service.catalog["shop"].experiment.engine.state.learner.model.mean
     mean[0] = float("nan")
     found = client.get("/readyz")
     assert found.status_code == 503 and "infinite or NaN" in found.json()["broken"]["shop"]

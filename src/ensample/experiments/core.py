@@ -7,9 +7,10 @@ from ensample.checks import LARGEST_REWARD, check_label
 from ensample.errors import DecisionError, InvalidArgument
 from ensample.experiments.events import Activated, Changed, Decided, Event, Rewarded
 from ensample.experiments.inputs import Actions, as_actions
-from ensample.experiments.learner import Advice, Learner
+from ensample.experiments.learner import Learner
 from ensample.experiments.mixture import Mixture, Uniforms
 from ensample.experiments.state import State
+from ensample.models.base import Advice
 from ensample.plain_data import PlainDict, plain_context
 from ensample.types import FloatArray
 

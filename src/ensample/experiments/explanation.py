@@ -66,7 +66,7 @@ def explanation_of(state: State, event: Decided) -> Explanation:
     rows, learner = state.rows(event.context, names, event.features)
     mixture = mixture_of(state, names)
     advice = learner.advise(event.round, rows)
-    size = learner.policy.model.size or 1
+    size = learner.model.size or 1
     votes = (
         None
         if advice.weights is None

@@ -1,34 +1,30 @@
 """Generalised linear models by the exact fit: minimisers of perturbed losses, by Newton's method to 1e-10.
 
-They are computed when they are asked for. The centre starts where the stream fit is, another minimiser at theta_hat + H^-1
-shift: both are functions of the state, so that deciding is one too. On standing arms losses are sums over arms, O(K d^2) a
-step. Observations of other features are taken from the log, which then must be kept: O(n d^2) a step.
+They are computed when they are asked for. The centre starts where the stream fit is, another
+minimiser at theta_hat + H^-1 shift: both are functions of the state, so that deciding is one too. On
+standing arms losses are sums over arms, O(K d^2) a step. Observations of other features are taken
+from the log, which then must be kept: O(n d^2) a step.
 """
 
 import warnings
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ensample import _core
-from ensample.arms import Arms, Offer
+from ensample.arms import Arms
 from ensample.errors import ConvergenceWarning, InvalidArgument
-from ensample.models.description import EnsemblePlan
-from ensample.models.generalized import GeneralizedLinear
-from ensample.models.linear import best_for
-from ensample.models.model import fault_of_counts
-from ensample.models.search import greedy_arms
-from ensample.models.streamed import Streamed, StreamEnsemble
-from ensample.randomness import Address
-from ensample.types import FloatArray, IntArray
+from ensample.models.base import fault_of_counts
+from ensample.models.ensemble import LinearEnsemble
+from ensample.models.glm import GeneralizedLinear
+from ensample.models.linear import LinearModel, ThetaModel
+from ensample.models.ridge import Ridge
+from ensample.types import FloatArray
 
 TOLERANCE = 1e-10  # of the last step of Newton's method, in the norm of the Hessian
 MAX_STEPS, MAX_HALVINGS = 100, 50
-MAX_SLOPE, MIN_SLOPE = (
-    0.1,
-    -0.5,
-)  # of F at the end of an accepted step, over its descent at the start
+MAX_SLOPE, MIN_SLOPE = 0.1, -0.5  # of F at the end of an accepted step, over that at its start
 LEAST_EIGENVALUE = 1e-15  # of a Hessian scaled to a unit diagonal: less is rounding
 
 
@@ -38,6 +34,15 @@ class Seen(NamedTuple):
     rows: FloatArray  # [n, d]
     counts: FloatArray  # how often each was seen, or what that counts for where the past fades [n]
     totals: FloatArray  # the sums of its rewards [n]
+
+
+class PerturbedLoss(NamedTuple):
+    """sum_i [A(x_i'theta) - y_i x_i'theta] + theta' diag(prior) theta / 2 - theta'shift."""
+
+    link: GeneralizedLinear
+    seen: Seen
+    prior: FloatArray  # [d]
+    shift: FloatArray  # [d]
 
 
 class Centre(NamedTuple):
@@ -50,28 +55,23 @@ class Centre(NamedTuple):
     inverse: FloatArray  # of the Hessian [d, d]
 
 
-def fitted(
-    link: GeneralizedLinear, seen: Seen, prior: FloatArray, shift: FloatArray, start: FloatArray
-) -> FloatArray:
-    """argmin_theta of the loss perturbed by `shift`: [d]. One that has not converged says so."""
+def minimiser(loss: PerturbedLoss, start: FloatArray) -> FloatArray:
+    """Return argmin_theta of a loss: [d]. One that has not converged warns."""
     theta = start.copy()
-    if link.code is None:
-        converged = minimise(link, seen, prior, shift, theta)
-    else:
-        converged = _core.minimise(link.code, *seen, prior, shift, TOLERANCE, theta)
-    if not converged:
-        warnings.warn(
-            f"{link!r}: not converged to {TOLERANCE:g} in {MAX_STEPS} steps",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+    if not minimise(loss, theta):
+        words = f"{loss.link!r}: not converged to {TOLERANCE:g} in {MAX_STEPS} steps"
+        warnings.warn(words, ConvergenceWarning, stacklevel=2)
     return theta
 
 
-def minimise(
-    link: GeneralizedLinear, seen: Seen, prior: FloatArray, shift: FloatArray, theta: FloatArray
-) -> bool:
-    """Minimise as `_core.minimise` does (cpp/newton.hpp), for a link that the core does not know."""
+def minimise(loss: PerturbedLoss, theta: FloatArray) -> bool:
+    """Move theta to the minimum and return True, or return False where it does not converge.
+
+    The core does it for the links that it knows (cpp/newton.hpp).
+    """
+    link, seen, prior, shift = loss
+    if link.code is not None:
+        return _core.minimise(link.code, *seen, prior, shift, TOLERANCE, theta)
     step = np.empty(theta.size)
     for _ in range(MAX_STEPS):
         u = np.einsum("ki,i->k", seen.rows, theta)
@@ -79,31 +79,24 @@ def minimise(
         length = _core.newton_step(*seen, prior, shift, theta, means, slopes, step)
         if not length < np.inf:
             return False
-        theta += share_of_step(link, seen, prior, shift, theta, u, step, length) * step
+        theta += share_of_step(loss, theta, u, step, length) * step
         if length <= TOLERANCE:
             return True
     return False
 
 
 def share_of_step(
-    link: GeneralizedLinear,
-    seen: Seen,
-    prior: FloatArray,
-    shift: FloatArray,
-    theta: FloatArray,
-    u: FloatArray,
-    step: FloatArray,
-    length: float,
+    loss: PerturbedLoss, theta: FloatArray, u: FloatArray, step: FloatArray, length: float
 ) -> float:
     """Return how much of a step is taken: 1, or less where the loss would climb at its end."""
+    link, seen, prior, shift = loss
     changes = np.einsum("ki,i->k", seen.rows, step)
     at_start, curved = (step * (prior * theta - shift)).sum(), (step * prior * step).sum()
     low, high, share, descent = 0.0, 1.0, 1.0, length * length
     for _ in range(MAX_HALVINGS):
         means = np.asarray(link.mean(u + share * changes), float)
-        slope = (
-            at_start + share * curved + float((changes * (seen.counts * means - seen.totals)).sum())
-        )
+        of_rewards = float((changes * (seen.counts * means - seen.totals)).sum())
+        slope = at_start + share * curved + of_rewards
         if slope > MAX_SLOPE * descent:
             high = share
         elif share == 1.0 or slope >= MIN_SLOPE * descent:
@@ -115,7 +108,7 @@ def share_of_step(
 
 
 def inverse_of(hessian: FloatArray) -> FloatArray:
-    """Return the inverse of a positive definite matrix [d, d], also where rounding has left it indefinite."""
+    """Return the inverse of a positive definite matrix, also if rounding has left it indefinite."""
     inverse = _core.invert(hessian)
     if inverse is not None:
         return inverse
@@ -124,7 +117,7 @@ def inverse_of(hessian: FloatArray) -> FloatArray:
 
 
 def root_of(hessian: FloatArray) -> FloatArray:
-    """Return an R with R'R = hessian [d, d]: triangular, unless rounding has left the matrix indefinite."""
+    """Return an R with R'R = hessian [d, d]: triangular, unless rounding has left it indefinite."""
     root = _core.cholesky(hessian)
     if root is not None:
         return root
@@ -146,27 +139,43 @@ def exp(values: FloatArray) -> FloatArray:
     return out
 
 
-class ExactFit(Streamed):
-    """A stream fit that also counts, and whose `mean`, `gram` and `inverse` are those of the minimiser."""
+class ExactModel(ThetaModel):
+    """A stream fit, and the counts from which its minimiser is computed: one member, the centre."""
 
-    whole: ClassVar[bool] = False
-    _centre: Centre | None = None
+    link: GeneralizedLinear
 
-    def count_arms(self, arms: Arms) -> None:
-        """Begin to count, by standing arm."""
+    def __init__(self, stream: LinearModel, arms: Arms) -> None:
+        assert stream.link is not None
+        self.stream, self.link, self.dim = stream, stream.link, stream.dim
+        self.ordinary_feature, self.ordinary_state = stream.ordinary_feature, stream.ordinary_state
         self.rows = np.zeros((0, arms.dim)) if arms.rows is None else arms.rows
         self.arm_counts = np.zeros(len(self.rows))
         self.arm_totals = np.zeros(len(self.rows))
         self.other_count = np.zeros(1)
+        self._centre: Centre | None = None
+
+    @property
+    def parts(self) -> Ridge:
+        """The state of the stream fit."""
+        return self.stream.parts
+
+    @property
+    def count(self) -> int:
+        return self.stream.count
+
+    def is_bounded(self) -> bool:
+        return self.stream.is_bounded()
+
+    def is_ordinary(self, x: FloatArray) -> bool:
+        return self.stream.is_ordinary(x)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         self.link.check_reward(y)
         if arm < 0 and self.history is None:
-            raise InvalidArgument(
-                "arm", x, 'the number of a standing arm where no log is kept and fit="exact"'
-            )
-        if self.rate > 0.0:
-            kept = float(exp(np.array([-self.rate]))[0])
+            expected = 'the number of a standing arm where no log is kept and fit="exact"'
+            raise InvalidArgument("arm", x, expected)
+        if self.stream.rate > 0.0:
+            kept = float(exp(np.array([-self.stream.rate]))[0])
             self.arm_counts *= kept
             self.arm_totals *= kept
         if arm >= 0:
@@ -174,51 +183,44 @@ class ExactFit(Streamed):
             self.arm_totals[arm] += y
         else:
             self.other_count[0] += 1.0
-        super().learn(round, arm, x, y)
+        self.stream.learn(round, arm, x, y)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        counted = {
-            "arm_counts": self.arm_counts,
-            "arm_totals": self.arm_totals,
-            "other_count": self.other_count,
-        }
-        return {**super().arrays(), **counted}
+        counts = {"arm_counts": self.arm_counts, "arm_totals": self.arm_totals}
+        return {**self.stream.arrays(), **counts, "other_count": self.other_count}
 
     def fault(self) -> str | None:
         if self.other_count[0] > 0.0 and self.history is None:
-            return 'observations that were no standing arm\'s, without its log, which fit="exact" looks at'
-        return super().fault() or fault_of_counts(self.arm_counts, self.count)
+            needed = 'without its log, which fit="exact" looks at'
+            return f"observations that were no standing arm's, {needed}"
+        return self.stream.fault() or fault_of_counts(self.arm_counts, self.count)
 
     def seen(self) -> Seen:
-        """All observations, by standing arm if that is all."""
+        """Return all observations, by standing arm if that is all."""
         if self.other_count[0] == 0.0 or self.history is None:
             return Seen(self.rows, self.arm_counts.copy(), self.arm_totals.copy())
         features, rewards = self.history()
-        shares = exp(-self.rate * np.arange(float(len(rewards)))[::-1])
+        shares = exp(-self.stream.rate * np.arange(float(len(rewards)))[::-1])
         return Seen(features, shares, shares * rewards)
 
     @property
     def centre(self) -> Centre:
-        """Kept until the state changes."""
+        """The minimiser, kept until the state changes."""
         count = self.count
         if self._centre is None or self._centre.version != count:
             seen, prior = self.seen(), self.parts.prior
-            theta = fitted(self.link, seen, prior, np.zeros(self.dim), self.parts.mean)
+            loss = PerturbedLoss(self.link, seen, prior, np.zeros(self.dim))
+            theta = minimiser(loss, self.parts.mean)
             slopes = np.asarray(self.link.slope(np.einsum("ki,i->k", seen.rows, theta)), float)
             hessian = _core.hessian(seen.rows, seen.counts, slopes, prior)
             self._centre = Centre(count, seen, theta, hessian, inverse_of(hessian))
         return self._centre
 
     def minimiser(self, shift: FloatArray) -> FloatArray:
-        """argmin of the loss perturbed by `shift` [d]: [d]."""
+        """Return argmin of the loss perturbed by `shift` [d]: [d]."""
         centre = self.centre
-        return fitted(
-            self.link,
-            centre.seen,
-            self.parts.prior,
-            shift,
-            centre.theta + _core.multiply(centre.inverse, shift),
-        )
+        start = centre.theta + _core.multiply(centre.inverse, shift)
+        return minimiser(PerturbedLoss(self.link, centre.seen, self.parts.prior, shift), start)
 
     @property
     def mean(self) -> FloatArray:
@@ -233,27 +235,19 @@ class ExactFit(Streamed):
     def inverse(self) -> FloatArray:
         return self.centre.inverse
 
+    def theta(self, member: int) -> FloatArray:
+        return self.mean
 
-class ExactEnsemble(ExactFit, StreamEnsemble):
-    """theta^j = argmin of the loss perturbed by S^j, which is that of the stream fit: s_i^2 = A'' where its centre was then."""
 
-    def __init__(
-        self, link: GeneralizedLinear, plan: EnsemblePlan, arms: Arms, address: Address
-    ) -> None:
-        super().__init__(link, plan, arms, address)
-        self.count_arms(arms)
+class ExactEnsemble(ExactModel):
+    """theta^j = argmin of the loss perturbed by S^j of the stream fit: s_i^2 = A'' at its centre then."""
+
+    stream: LinearEnsemble
+
+    def __init__(self, stream: LinearEnsemble, arms: Arms) -> None:
+        super().__init__(stream, arms)
+        self.size = stream.size
 
     def theta(self, member: int) -> FloatArray:
-        older, newer = self.sums[: self.dim, member], self.sums[self.dim : 2 * self.dim, member]
-        return self.minimiser(older + newer)
-
-    def thetas(self) -> FloatArray:
-        return np.ascontiguousarray(np.array([self.theta(member) for member in range(self.size)]).T)
-
-    def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
-        return best_for(self.theta(member), offer)
-
-    def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
-        if offer.rows is None:
-            return np.zeros(0, np.int64), offer.promises(self.thetas().T)
-        return greedy_arms(self.thetas(), offer)
+        sums, d = self.stream.sums, self.dim
+        return self.minimiser(sums[:d, member] + sums[d : 2 * d, member])

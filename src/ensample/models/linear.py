@@ -1,7 +1,8 @@
 """Rewards linear in the features: ridge regression, one observation at a time."""
 
 import math
-from typing import Any, ClassVar
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,9 @@ from ensample import _core
 from ensample.arms import Offer, Rows, blocks
 from ensample.calibration import Calibration, Unknown
 from ensample.checks import are_within, has_tiny, vector, whole
-from ensample.models.model import Model
+from ensample.models.base import Model
 from ensample.models.ridge import (
+    FREE_PRIOR,
     Ridge,
     Scales,
     first_prior,
@@ -20,10 +22,15 @@ from ensample.models.ridge import (
     ridge_views,
     scale_views,
 )
-from ensample.models.search import greedy_arm
+from ensample.models.search import greedy_arm, greedy_arms
 from ensample.types import FloatArray, IntArray
 
+if TYPE_CHECKING:
+    from ensample.models.glm import GeneralizedLinear
+
 VIEWS = "parts", "known", "learning"  # attributes that are views of `state` and `scales`
+LINK_FEATURE, LINK_STATE = 1e6, 1e20
+"""Beyond these, rounding of theta_hat comes back in the working responses of a link, and grows."""
 
 ScaleLearning = tuple[FloatArray | None, float, bool, bool]
 """How the core learns the scales: `scales`, `strength`, `sizes_given`, `intercept`."""
@@ -31,48 +38,131 @@ ScaleLearning = tuple[FloatArray | None, float, bool, bool]
 FIXED_SCALES: ScaleLearning = None, 0.0, False, False
 
 
-class LinearModel(Model):
-    """One member, theta_hat = V^-1 b, with V and b to twice the digits of a double."""
+class ThetaModel(Model):
+    """Members that expect x'theta^j of features x, or a link of that.
+
+    With an intercept the last entry of theta^j is the member's own, the same for all arms, and
+    relative to the first reward, `origin`: a number added to all rewards changes no choice.
+    """
+
+    dim: int  # of theta
+    link: "GeneralizedLinear | None" = None
+    origin: FloatArray | None = None  # the first reward, if there is an intercept [1]
+    _drawn: tuple[int, int, FloatArray] | None = None  # round, count, theta
+
+    @abstractmethod
+    def theta(self, member: int) -> FloatArray:
+        """Return what a member multiplies features by: [d]."""
+
+    def thetas(self) -> FloatArray:
+        """Return what every member multiplies features by: [d, m]."""
+        rows = np.array([self.theta(member) for member in range(self.size or 1)])
+        return np.ascontiguousarray(rows.T)
+
+    def draw(self, round: int) -> FloatArray:
+        """Return theta_t, where the model of each round is drawn: a function of (seed, round)."""
+        raise NotImplementedError
+
+    def drawn_theta(self, round: int) -> FloatArray:
+        """Return `draw`, kept until the round or the state changes."""
+        count = self.count
+        if self._drawn is None or self._drawn[:2] != (round, count):
+            self._drawn = round, count, self.draw(round)
+        return self._drawn[2]
+
+    def in_known_units(self, offer: Offer) -> Offer:
+        """Return the offer in the units in which members act."""
+        return offer
+
+    def in_rewards(self, thetas: FloatArray) -> FloatArray:
+        """Return a copy of [d] or [d, m] whose intercepts are not relative to the origin."""
+        thetas = thetas.copy()
+        if self.origin is not None:
+            thetas[-1] += self.origin[0]
+        return thetas
+
+    def scores(self, member: int, rows: FloatArray) -> FloatArray:
+        theta = self.in_rewards(self.theta(member))
+        if self.origin is not None:
+            return np.asarray(rows @ theta[:-1] + theta[-1])
+        predictors = rows @ theta
+        return np.asarray(predictors if self.link is None else self.link.mean(predictors))
+
+    def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
+        theta = self.theta(member)
+        if self.origin is not None:
+            theta = theta[:-1]
+        arm, x = best_for(theta, self.in_known_units(offer))
+        return (arm, x) if arm is None or offer.rows is None else (arm, offer.rows[arm])
+
+    def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
+        """Return each member's greedy arm and what it promises, relative to the origin."""
+        thetas = self.thetas()
+        slopes = thetas if self.origin is None else thetas[:-1]
+        if offer.rows is None:
+            chosen, promises = np.zeros(0, np.int64), offer.promises(slopes.T)
+        else:
+            chosen, promises = greedy_arms(slopes, self.in_known_units(offer))
+        return chosen, promises if self.origin is None else promises + thetas[-1]
+
+    def estimates(self, round: int) -> FloatArray:
+        thetas = self.theta(round)[:, None] if self.size is None else self.thetas()
+        return np.ascontiguousarray(self.in_rewards(thetas).T)
+
+
+class LinearModel(ThetaModel):
+    """One member, theta_hat = V^-1 b, with V and b to twice the digits of a double.
+
+    With a `link` it is the stream fit of a generalised linear model: V = prior + sum_i w_i x_i x_i',
+    and theta_hat is the result of implicit steps (cpp/glm.hpp).
+    """
 
     size: int | None = 1
     whole: ClassVar[bool] = True
-    origin: FloatArray | None = None  # the first reward, where there is an intercept [1]
-    link_code: int | None = None  # of a generalised linear model whose link the core knows
-    weighted: ClassVar[bool] = False
-    """Whether V and b are sums over observations that have weights: not those of the log as it is."""
 
-    def __init__(self, dim: int, prior: float | FloatArray | Unknown, rate: float = 0.0) -> None:
-        """`prior` is V before the first observation: lam, or its diagonal [d]; or what is to be learned of the scales.
+    def __init__(
+        self,
+        dim: int,
+        prior: float | Unknown,
+        rate: float = 0.0,
+        link: "GeneralizedLinear | None" = None,
+        intercept: bool = False,
+    ) -> None:
+        """`dim` is that of the features, without the constant of an intercept.
 
-        `rate`: at which the past fades, log 2 / half-life (cpp/ridge_state.hpp).
+        `prior` is lam, or what is to be learned of the scales. `rate`, at which the past fades, is
+        log 2 / half-life (cpp/ridge_state.hpp).
         """
-        self.dim = dim
-        self.rate = rate
+        self.dim = dim + intercept
+        self.rate, self.link = rate, link
+        self.link_code = None if link is None else link.code  # if the core knows the link
+        if link is not None:
+            self.ordinary_feature, self.ordinary_state = LINK_FEATURE, LINK_STATE
+        if intercept:
+            self.origin = np.zeros(1)
         self.unknown = prior if isinstance(prior, Unknown) else None
+        first: float | FloatArray
         if isinstance(prior, Unknown):
-            sizes = np.zeros(dim) if prior.sizes is None else prior.sizes
+            sizes = np.zeros(self.dim) if prior.sizes is None else prior.sizes
             self.scales = new_scales(sizes, prior.lam)
-            prior = first_prior(sizes, prior.lam, prior.intercept)
-        self.given = prior  # V before the first observation
-        self.state = new_ridge(dim, prior, rate)  # the core changes it in place
+            first = first_prior(sizes, prior.lam, prior.intercept)
+        else:
+            first = np.append(np.full(dim, prior), FREE_PRIOR * prior) if intercept else prior
+        self.state = new_ridge(self.dim, first, rate)  # the core changes it in place
+        self.learns_sizes = self.unknown is not None and self.unknown.sizes is None
         self._make_views()
 
     def _make_views(self) -> None:
         self.parts: Ridge = ridge_views(self.state)
         self.learning: ScaleLearning = FIXED_SCALES
-        if self.unknown is not None:
+        unknown = self.unknown
+        if unknown is not None:
             self.known: Scales = scale_views(self.scales)
-            self.learning = (
-                self.scales,
-                self.unknown.lam,
-                self.unknown.sizes is not None,
-                self.unknown.intercept,
-            )
+            sizes_given = unknown.sizes is not None
+            self.learning = self.scales, unknown.lam, sizes_given, unknown.intercept
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: value for name, value in vars(self).items() if name not in VIEWS
-        }  # copies would not be views
+        return {name: value for name, value in vars(self).items() if name not in VIEWS}
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         vars(self).update(values)
@@ -84,7 +174,8 @@ class LinearModel(Model):
 
     @property
     def mean(self) -> FloatArray:
-        return self.parts.mean
+        mean = self.parts.mean
+        return mean if self.origin is None else self.in_rewards(mean)
 
     @property
     def gram(self) -> FloatArray:
@@ -96,12 +187,12 @@ class LinearModel(Model):
 
     @property
     def information(self) -> float:
-        """log(det V / lam^d); of V and its prior, where that is learned."""
+        """log(det V / lam^d); of V and its prior, if that is learned."""
         return float(self.parts.information[0])
 
     @property
     def sigma(self) -> float:
-        """The standard deviation of the noise, where it is learned: 1 before the first reward that is not 0."""
+        """The standard deviation of the noise, if it is learned: 1 before the first reward but 0."""
         return math.sqrt(self.known.noise[0]) or 1.0
 
     @property
@@ -109,73 +200,38 @@ class LinearModel(Model):
         if self.unknown is None:
             return None
         known = self.known
+        tau, lam = math.sqrt(known.spread[0]) or 1.0, float(known.strength[0])
         effective, count = float(known.effective[0]), int(known.calibrated_at[0])
-        return Calibration(
-            self.sigma,
-            math.sqrt(known.spread[0]) or 1.0,
-            float(known.strength[0]),
-            effective,
-            count,
-            known.sizes.copy(),
-        )
+        return Calibration(self.sigma, tau, lam, effective, count, known.sizes.copy())
 
-    def _lacks_sizes(self, unknown: Unknown) -> bool:
+    def lacks_sizes(self) -> bool:
         """Return True if sizes of features are learned and some were never seen."""
-        return (
-            unknown.sizes is None and int(np.count_nonzero(self.known.sizes)) < self.dim
-        )  # `all()` takes four times as long
+        # `all()` takes four times as long
+        return self.learns_sizes and int(np.count_nonzero(self.known.sizes)) < self.dim
 
     def in_known_units(self, offer: Offer) -> Offer:
-        """The offer, with features that were never played in units of its own: of others the units are known."""
-        if self.unknown is None or offer.rows is None or not self._lacks_sizes(self.unknown):
+        """Return the offer, with features that were never played in units of its own."""
+        if offer.rows is None or not self.lacks_sizes():
             return offer
         known, here = self.known.sizes[: offer.dim], np.sqrt(np.square(offer.rows).mean(axis=0))
-        return Rows(
-            np.where(
-                (known > 0.0) | (here == 0.0),
-                offer.rows,
-                offer.rows / np.where(here > 0.0, here, 1.0),
-            )
-        )
+        keep = (known > 0.0) | (here == 0.0)
+        return Rows(np.where(keep, offer.rows, offer.rows / np.where(here > 0.0, here, 1.0)))
 
     def theta(self, member: int) -> FloatArray:
-        """What a member multiplies features by: [d]."""
-        return self.mean
-
-    def thetas(self) -> FloatArray:
-        """Return what every member multiplies features by: [d, m]."""
-        return np.ascontiguousarray(self.theta(0)[:, None])
-
-    def scores(self, member: int, rows: FloatArray) -> FloatArray:
-        return rows @ self.theta(member)
-
-    def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
-        arm, x = best_for(self.theta(member), self.in_known_units(offer))
-        return (arm, x) if arm is None or offer.rows is None else (arm, offer.rows[arm])
-
-    def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
-        arm, x = self.best(0, offer)
-        return np.array([arm], np.int64), np.array([x @ self.theta(0)])
-
-    def estimates(self, round: int) -> FloatArray:
-        return self.theta(round)[None].copy()
+        return self.parts.mean
 
     def is_bounded(self) -> bool:
-        return True
+        """Return True, but for a link of the user's own, whose rewards or slopes may overflow."""
+        return self.link is None or self.link.code is not None
 
     def is_ordinary(self, x: FloatArray) -> bool:
         """Return False also for features so small that scales learned from them would overflow."""
         most = self.ordinary_feature
-        if not (x.ndim == 1 and x.dot(x) <= most) and not are_within(
-            x, most
-        ):  # the usual case takes half as long
+        at_once = x.ndim == 1 and x.dot(x) <= most  # the usual case takes half as long
+        if not at_once and not are_within(x, most):
             return False
-        unknown = self.unknown
-        learned = unknown is not None and unknown.sizes is None and not self._lacks_sizes(unknown)
-        return unknown is None or learned or not any(map(has_tiny, blocks(x)))
-
-    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        _core.learn_ridge(self.state, x, y, self.learning, self.link_code)
+        safe = self.unknown is None or (self.learns_sizes and not self.lacks_sizes())
+        return safe or not any(map(has_tiny, blocks(x)))
 
     def fault(self) -> str | None:
         if not (self.parts.prior > 0.0).all():
@@ -184,16 +240,38 @@ class LinearModel(Model):
             return "scales below 0"
         return None
 
+    def response(self, x: FloatArray, y: float) -> tuple[FloatArray, float]:
+        """Return the features and the reward that the core learns in place of x and y.
+
+        A link of the user's own has sqrt(w) x and its working response computed here.
+        """
+        if self.link is None:
+            return x, y
+        self.link.check_reward(y)
+        return (x, y) if self.link.code is not None else self.link.respond(self.state, x, y)
+
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        x, y = self.response(x, y)
+        _core.learn_ridge(self.state, x, y, self.learning, self.link_code)
+
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        return (
-            {"ridge": self.state}
-            if self.unknown is None
-            else {"ridge": self.state, "scales": self.scales}
-        )
+        arrays: dict[str, NDArray[np.generic]] = {"ridge": self.state}
+        if self.unknown is not None:
+            arrays["scales"] = self.scales
+        return arrays if self.origin is None else arrays | {"origin": self.origin}
+
+
+class DrawnModel(LinearModel):
+    """A linear model whose theta_t is drawn for each round: `draw`, a function of (seed, round)."""
+
+    size = None
+
+    def theta(self, member: int) -> FloatArray:
+        return self.drawn_theta(member)
 
 
 def best_for(theta: FloatArray, offer: Offer) -> tuple[int | None, FloatArray]:
-    """argmax_x x'theta among the arms on offer, which may be the user's own."""
+    """Return argmax_x x'theta among the arms on offer, which may be the user's own."""
     if offer.rows is not None:
         arm = greedy_arm(theta, offer)
         return arm, offer.rows[arm]

@@ -9,8 +9,8 @@ from ensample import _core
 from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
 from ensample.errors import NonFiniteError, PropensityError
+from ensample.models.base import Model
 from ensample.models.loss import Loss
-from ensample.models.model import Model
 from ensample.models.networks import Nets, Networks
 from ensample.models.replay import EMPTY, MemberAdditions, drawn_places, new_memory, reservoir_place
 from ensample.models.units import FeatureUnits, RewardUnits, in_units, typical_sizes

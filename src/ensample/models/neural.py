@@ -11,7 +11,7 @@ from ensample.calibration import AUTO
 from ensample.checks import number, sequence, whole
 from ensample.errors import InvalidArgument, WrongType
 from ensample.memory import check_memory
-from ensample.models.description import EnsemblePlan, RewardModel
+from ensample.models.base import EnsemblePlan, RewardModel
 from ensample.models.loss import LOSSES
 from ensample.models.network_ensemble import NetworkEnsemble, Training
 from ensample.models.networks import ACTIVATIONS, Nets, Networks

@@ -3,7 +3,7 @@
 What is imported here is what other layers use; a recipe is known by its line in `ensample/__init__.pyi`.
 """
 
-from ensample.policies.decision import Decision, Log
+from ensample.policies.decision import Decision
 from ensample.policies.diagnostics import Diagnostics
 from ensample.policies.ensemble_plus_plus import EnsemblePlusPlus
 from ensample.policies.ensemble_sampling import EnsembleSampling
@@ -13,6 +13,7 @@ from ensample.policies.greedy import Greedy
 from ensample.policies.information_directed import InformationDirected
 from ensample.policies.kveton_phe import KvetonPHE
 from ensample.policies.linucb import LinUCB
+from ensample.policies.log import Log
 from ensample.policies.perturbed_history import PerturbedHistory
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe

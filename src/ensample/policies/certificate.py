@@ -108,7 +108,7 @@ def certifiable(policy: "Policy") -> tuple[EnsembleSampling | LinUCB, Setting]:
             "one set of arms, which the log can be compared with",
             f"arms = {policy.arms!r}",
         )
-    rounds = len(policy._ledger.log().round)
+    rounds = len(policy.log().round)
     if isinstance(recipe, EnsembleSampling) and rounds > setting.horizon:
         raise AssumptionError(
             CERTIFICATE, f"at most the {setting.horizon} rounds of its setting", f"{rounds} rounds"
@@ -120,7 +120,7 @@ def round_bounds(policy: "Policy") -> FloatArray:
     """What the regret of each round is at most, not yet clipped at 2S: the log is played again. [rounds]"""
     recipe, setting = certifiable(policy)
     width, _ = width_of(recipe, setting)
-    log, again = policy._ledger.log(), recipe.start(policy.arms, policy.seed, log=None)
+    log, again = policy.log(), recipe.start(policy.arms, policy.seed, log=None)
     terms = np.empty(len(log.round))
     for t in range(terms.size):
         decision = again.decide()
@@ -169,7 +169,7 @@ def uniform_width(
     """c |X_t| + (2c/p) mean_j |x^j|."""
     assert isinstance(model, LinearEnsemble) and policy.arms.rows is not None
     c = member_radius(recipe, setting, setting.horizon, model)
-    votes, _ = policy._votes(policy.round, policy.arms)
+    votes, _ = model.votes_in(policy.round, policy.arms)
     counts = np.bincount(votes, minlength=len(policy.arms.rows))
     mean = (
         sum(n * length(model, policy.arms.rows[k]) for k, n in enumerate(counts) if n) / model.size

@@ -1,59 +1,32 @@
-"""What a policy answers, and what it remembers."""
+"""The answer of a policy in one round."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from operator import attrgetter
+from typing import Any, Self
 
 import numpy as np
 
 from ensample.checks import boolean, instance, number, vector, whole
 from ensample.errors import InvalidArgument
-from ensample.extras import pandas_package
-from ensample.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import pandas
-
+from ensample.types import FloatArray
 
 LAST_ROUND = 1 << 62
-UNNUMBERED = -1  # in the log: features that are not a standing arm's, or arms that have no numbers
+UNNUMBERED = -1  # features that are not a standing arm's, or arms that have no numbers
 
 
-class Log(NamedTuple):
-    """Observations in the order in which they were taken in: what a policy has learned is a fold over them.
-
-    `recipe.replay` takes its fields as arrays, lists or Series, and a frame whose columns have their names. There features are
-    one column of lists, or all columns that have other names, in order; standing arms that are numbered need none.
-    """
-
-    round: IntArray  # [n] the round of the decision that was rewarded
-    features: FloatArray  # [n, d]
-    reward: FloatArray  # [n]
-    arm: IntArray  # [n] the standing arm that was decided, -1 where it was none
-    propensity: (
-        FloatArray  # [n] the probability of what was decided, NaN where it was not asked for
-    )
-
-    def to_pandas(self) -> "pandas.DataFrame":
-        """As a frame of pandas, with features as one column of lists; `recipe.replay` takes it as it takes the log.
-
-        >>> import ensample as es
-        >>> policy = es.EnsembleSampling(10).start(es.FiniteArms([[1.0], [2.0]]), seed=0)
-        >>> policy.update(policy.decide(), 0.5)
-        >>> policy.log().to_pandas()[["round", "arm", "reward"]].values.tolist()
-        [[0.0, 0.0, 0.5]]
-        """
-        columns = self._asdict() | {"features": list(self.features)}
-        frame: pandas.DataFrame = pandas_package().DataFrame(columns)
-        return frame
+def read_only(path: str) -> Any:
+    """Return a property that reads an attribute, or one of an attribute, without a call of Python."""
+    return property(attrgetter(path))
 
 
 class Decision:
     """A policy's answer in one round, as plain data that cannot be changed.
 
-    It refers to no policy: stored with `to_dict` and read with `from_dict`, also in another process, it stands for the
-    same round.
+    It refers to no policy: stored with `to_dict` and read with `from_dict`, also in another process,
+    it stands for the same round.
 
     >>> import ensample as es
-    >>> policy = es.EnsembleSampling(size=10).start(es.FiniteArms([[1.0, 0.0], [0.0, 1.0]]), seed=0)
+    >>> arms = es.FiniteArms([[1.0, 0.0], [0.0, 1.0]])
+    >>> policy = es.EnsembleSampling(size=10).start(arms, seed=0)
     >>> decision = policy.decide(propensity=True)
     >>> decision
     Decision(round=0, arm=1, member=0, propensity=0.4)
@@ -61,16 +34,11 @@ class Decision:
     True
     """
 
-    __slots__ = (
-        "_arm",
-        "_features",
-        "_member",
-        "_origin",
-        "_propensity",
-        "_round",
-        "_standing",
-        "_version",
+    FIELDS = (
+        *("round", "arm", "features", "member"),
+        *("version", "propensity", "standing", "origin"),
     )
+    __slots__ = tuple(f"_{name}" for name in FIELDS)
 
     def __init__(
         self,
@@ -92,71 +60,46 @@ class Decision:
         self._standing = standing
         self._origin = origin
 
-    @property
-    def round(self) -> int:
-        """Counted from 0."""
-        return self._round
+    round: int = read_only("_round")
+    """Counted from 0."""
 
-    @property
-    def arm(self) -> int:
-        """The index among the arms on offer. (None on arms without numbers: the ball, a box, an oracle's.)"""
-        return self._arm  # type: ignore[return-value]
+    arm: int = read_only("_arm")
+    """The index among the arms on offer. (None on arms without numbers: the ball, a box, an oracle's.)"""
 
-    @property
-    def features(self) -> FloatArray:
-        """What was chosen: [d], read-only."""
-        return self._features
+    features: FloatArray = read_only("_features")
+    """What was chosen: [d], read-only."""
 
-    @property
-    def member(self) -> int:
-        """The member that acted, counted from 0."""
-        return self._member
+    member: int = read_only("_member")
+    """The member that acted, counted from 0."""
 
-    @property
-    def version(self) -> int:
-        """How many rewards the policy had learned."""
-        return self._version
+    version: int = read_only("_version")
+    """The number of rewards that the policy had learned."""
 
-    @property
-    def propensity(self) -> float | None:
-        """The exact probability with which this arm was chosen, of `decide(propensity=True)`; else None.
+    propensity: float | None = read_only("_propensity")
+    """The exact probability with which this arm was chosen, of `decide(propensity=True)`; else None.
 
-        `policy.propensity(decision)` gives it later, as long as the policy has learned nothing since.
-        """
-        return self._propensity
+    `policy.propensity(decision)` gives it later, as long as the policy has learned nothing since.
+    """
 
-    @property
-    def standing(self) -> bool:
-        """Whether it was chosen among the standing arms, and not among features of that round's own."""
-        return self._standing
+    standing: bool = read_only("_standing")
+    """True if it was chosen among the standing arms, and not among features of that round's own."""
 
-    @property
-    def origin(self) -> str:
-        """A fingerprint of the recipe and the seed that it comes from: another's decision is not taken for one's own."""
-        return self._origin
+    origin: str = read_only("_origin")
+    """A fingerprint of recipe and seed: no other policy's decision is taken for one's own."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As numbers, lists and names that JSON knows."""
-        return {
-            "round": self._round,
-            "arm": self._arm,
-            "features": self._features.tolist(),
-            "member": self._member,
-            "version": self._version,
-            "propensity": self._propensity,
-            "standing": self._standing,
-            "origin": self._origin,
-        }
+        """Return it as numbers, lists and names that JSON knows."""
+        values = {name: getattr(self, name) for name in self.FIELDS}
+        return values | {"features": self._features.tolist()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """The inverse of `to_dict`."""
+        """Return the decision of a `to_dict`."""
         instance("values", values, dict, "a dict of Decision.to_dict")
-        missing = [name[1:] for name in cls.__slots__ if name[1:] not in values]
+        missing = [name for name in cls.FIELDS if name not in values]
         if missing:
-            raise InvalidArgument(
-                "values", values, f"the keys of Decision.to_dict; missing: {', '.join(missing)}"
-            )
+            expected = f"the keys of Decision.to_dict; missing: {', '.join(missing)}"
+            raise InvalidArgument("values", values, expected)
         arm, propensity = values["arm"], values["propensity"]
         features = vector("features", values["features"])
         features.setflags(write=False)
@@ -178,21 +121,17 @@ class Decision:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Decision):
             return NotImplemented
-        mine, theirs = (
-            (self._round, self._member, self._arm),
-            (other._round, other._member, other._arm),
-        )
+        mine = self._round, self._member, self._arm
+        theirs = other._round, other._member, other._arm
         return mine == theirs and np.array_equal(self._features, other._features)
 
     def __hash__(self) -> int:
         return hash((self._round, self._member, self._arm))
 
     def stands_for(self, other: "Decision") -> bool:
-        """Whether both are the same decision of the same policy, one of them perhaps read from elsewhere."""
-        mine, theirs = (
-            (self._version, self._standing, self._origin),
-            (other._version, other._standing, other._origin),
-        )
+        """Return True if both are the same decision of one policy, one perhaps read from elsewhere."""
+        mine = self._version, self._standing, self._origin
+        theirs = other._version, other._standing, other._origin
         return self is other or (mine == theirs and self == other)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -45,11 +45,9 @@ class EnsemblePlusPlus(Recipe):
     regularization: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size, 1, LARGEST_SIZE))
-        object.__setattr__(self, "scale", number("scale", self.scale, 0.0))
-        object.__setattr__(
-            self, "regularization", number("regularization", self.regularization, 1e-12, 1e50)
-        )
+        size = whole("size", self.size, 1, LARGEST_SIZE)
+        self.set_fields(size=size, scale=number("scale", self.scale, 0.0))
+        self.check_regularization(auto=False)
 
     def least_numbers(self, arms: Arms) -> int:
         return 2 * self.size * arms.dim
@@ -67,15 +65,12 @@ class DirectionsModel(DrawnModel):
         self.address = address
         self.unit = Sphere(1.0 / math.sqrt(recipe.size))  # of radius 1 in R^M
         rows = self.unit.draw_vectors(address.generator(Stream.INITIAL, 0), dim, recipe.size)
-        start = math.sqrt(recipe.lam) * rows.T
-        self.directions = np.vstack(
-            (start, np.zeros(start.shape))
-        )  # S': older terms and newer [2M, d]
+        start = math.sqrt(recipe.lam) * rows.T  # S', older terms and newer [2M, d]
+        self.directions = np.vstack((start, np.zeros(start.shape)))
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        z = self.unit.draw_vectors(
-            self.address.generator(Stream.PERTURBATION, round), 1, self.recipe.size
-        )[0]
+        rng = self.address.generator(Stream.PERTURBATION, round)
+        z = self.unit.draw_vectors(rng, 1, self.recipe.size)[0]
         _core.learn_directions(self.state, self.directions, x, y, z)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:

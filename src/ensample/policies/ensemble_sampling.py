@@ -16,7 +16,7 @@ from ensample.member_rules import UNIFORM_MEMBER, MemberRule, OptimisticMember, 
 from ensample.models import LINEAR, Linear, RewardModel
 from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
 from ensample.policies.perturbed_history import PerturbedHistory
-from ensample.policies.recipe import EnsembleRecipe
+from ensample.policies.recipe import PerturbationRecipe
 from ensample.theory import Guarantee, Setting
 from ensample.theory.assumptions import require_optimistic, require_theorem
 from ensample.theory.guarantee import COROLLARY, OPTIMISTIC_RULE, SHARP_THEOREM, THEOREM_ONE
@@ -24,7 +24,7 @@ from ensample.types import Auto
 
 
 @dataclass(frozen=True)
-class EnsembleSampling(EnsembleRecipe):
+class EnsembleSampling(PerturbationRecipe):
     """Keep m models, each fitted to rewards with perturbations of its own; each round act greedily on one of them.
 
     theta^j = V^-1 (W^j + sum_i X_i (Y_i + Z_i^j)), which minimises
@@ -90,9 +90,8 @@ class EnsembleSampling(EnsembleRecipe):
         if boolean("intercept", self.intercept) and self.setting is not None:
             raise AssumptionError("from_theorem", "features as they are", "intercept = True")
         if self.intercept and self.half_life is not None:
-            raise InvalidArgument(
-                "half_life", self.half_life, "None with an intercept, which does not fade"
-            )
+            expected = "None with an intercept, which does not fade"
+            raise InvalidArgument("half_life", self.half_life, expected)
         self.check_model()
         self.model.check(self)
         self.check_fresh_members()
@@ -102,24 +101,23 @@ class EnsembleSampling(EnsembleRecipe):
         if not isinstance(self.fresh, bool | np.bool_ | None):
             raise WrongType("fresh", self.fresh, "True, False or None")
         if self.fresh is not None:
-            object.__setattr__(self, "fresh", bool(self.fresh))
+            self.set_fields(fresh=bool(self.fresh))
         if self.ageing is not None:
-            object.__setattr__(self, "ageing", ageing_of(self.ageing))
+            self.set_fields(ageing=ageing_of(self.ageing))
         obstacle = self.why_not_fresh()
         if self.fresh and obstacle:
             raise InvalidArgument("fresh", True, f"False or None: {obstacle}")
         if self.ageing and not self.draws_fresh:
-            stored = "stored members do not age: give fresh=True"
             why = obstacle.replace("members that are drawn anew", "these")
             alone = f"only members that are drawn anew (fresh=True) age, and {why}"
-            raise InvalidArgument(
-                "ageing", self.ageing, f"0 or None: {alone if obstacle else stored}"
-            )
+            words = alone if obstacle else "stored members do not age: give fresh=True"
+            raise InvalidArgument("ageing", self.ageing, f"0 or None: {words}")
 
     def why_not_fresh(self) -> str:
         """Return why its ensemble cannot be drawn anew each round; empty if it can."""
         if not self.is_gaussian:
-            return f"only Gaussian perturbations are drawn anew, not initial={self.initial!r} and reward={self.reward!r}"
+            laws = f"initial={self.initial!r} and reward={self.reward!r}"
+            return f"only Gaussian perturbations are drawn anew, not {laws}"
         if self.member != UNIFORM_MEMBER:
             return f"members that are drawn anew are chosen uniformly, not by {self.member!r}"
         return self.model.why_not_fresh()
@@ -145,12 +143,9 @@ class EnsembleSampling(EnsembleRecipe):
     @property
     def model_family(self) -> str:
         """The family "calibrated" if the scale is learned, where the default rule may change."""
-        family = super().model_family
-        return (
-            "calibrated"
-            if family == "linear" and self.learns_scale and not self.rule.looks
-            else family
-        )
+        family, rule = super().model_family, as_member_rule(self.member)
+        chosen = family == "linear" and self.learns_scale and not rule.looks
+        return "calibrated" if chosen else family
 
     def least_numbers(self, arms: Arms) -> int:
         return 0 if self.draws_fresh else super().least_numbers(arms)
@@ -180,22 +175,15 @@ class EnsembleSampling(EnsembleRecipe):
         instance("perturbation", perturbation, Perturbation, "a perturbation such as Gaussian()")
         if member == UNIFORM_MEMBER:
             require_theorem(setting, perturbation)
-            size = (
-                theory.sharp_size(setting, None, perturbation)
-                if sharp
-                else theory.ensemble_size(setting, perturbation)
-            )
+            least = theory.sharp_size(setting, None, perturbation) if sharp else None
+            size = least or theory.ensemble_size(setting, perturbation)
         elif member == OptimisticMember():
             require_optimistic(setting, perturbation)
-            size = (
-                theory.sharp_optimistic_size(setting) if sharp else theory.optimistic_size(setting)
-            )
+            of_setting = theory.sharp_optimistic_size if sharp else theory.optimistic_size
+            size = of_setting(setting)
         else:
-            raise AssumptionError(
-                "from_theorem",
-                "UniformMember() (Theorem 1) or OptimisticMember()",
-                f"member = {member!r}",
-            )
+            rules = "UniformMember() (Theorem 1) or OptimisticMember()"
+            raise AssumptionError("from_theorem", rules, f"member = {member!r}")
         return cls(size=size, member=member, **cls.theorem_fields(setting, perturbation))
 
     def guarantee(self, setting: Setting) -> Guarantee:
@@ -215,17 +203,13 @@ class EnsembleSampling(EnsembleRecipe):
         >>> round(found.bound), found.probability, found.theorem
         (6347334, 0.8, 'Theorem 1 with the sharper size')
         """
-        if (
-            type(self) is not EnsembleSampling
-            or self.intercept
-            or not isinstance(self.model, Linear)
-        ):
+        other = type(self) is not EnsembleSampling or not isinstance(self.model, Linear)
+        if other or self.intercept:
             return super().guarantee(setting)
         if self.draws_fresh:
             return self._guarantee_of_fresh_members(setting)
-        prescribed = EnsembleSampling.from_theorem(
-            setting, self.reward_law, as_member_rule(self.member)
-        )
+        rule = as_member_rule(self.member)
+        prescribed = EnsembleSampling.from_theorem(setting, self.reward_law, rule)
         if prescribed.member == OptimisticMember():
             return self._guarantee_of_the_optimistic_rule(setting, prescribed)
         theorem = THEOREM_ONE if self.size >= prescribed.size else SHARP_THEOREM
@@ -237,18 +221,16 @@ class EnsembleSampling(EnsembleRecipe):
     def _guarantee_of_fresh_members(self, setting: Setting) -> Guarantee:
         self.require_laws(COROLLARY, PerturbedHistory.from_theorem(setting, self.reward_law))
         if self.ageing_rate > 0.0:
-            raise AssumptionError(
-                COROLLARY.name, "perturbations of one size", f"ageing = {self.ageing:g}"
-            )
+            ageing = f"ageing = {self.ageing:g}"
+            raise AssumptionError(COROLLARY.name, "perturbations of one size", ageing)
         return COROLLARY.guarantee(setting, theory.phe_bound(setting, self.reward_law))
 
     def _guarantee_of_the_optimistic_rule(self, setting: Setting, prescribed: Self) -> Guarantee:
         self.require_laws(OPTIMISTIC_RULE, prescribed)
         least = theory.sharp_optimistic_size(setting)
         if self.size < least:
-            raise AssumptionError(
-                OPTIMISTIC_RULE.name, f"at least {least:,} members", f"size = {self.size:,}"
-            )
+            wanted = f"at least {least:,} members"
+            raise AssumptionError(OPTIMISTIC_RULE.name, wanted, f"size = {self.size:,}")
         return OPTIMISTIC_RULE.guarantee(setting, theory.optimistic_bound(setting, self.size))
 
 

@@ -1,37 +1,19 @@
 """Epsilon-greedy: explore blindly now and then."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+
+import numpy as np
 
 from ensample.arms import Arms, ChangingArms, Offer
 from ensample.checks import number
 from ensample.errors import InvalidArgument
-from ensample.models import LINEAR, GeneralizedLinear, Linear, Model, RewardModel
+from ensample.models import LINEAR, Chooser, GeneralizedLinear, Linear, Model, RewardModel
+from ensample.models.base import Choice
 from ensample.models.neural import Trained
-from ensample.policies.greedy import centre_of
-from ensample.policies.policy import Policy
+from ensample.policies.glm import centre_of
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
-
-
-class EpsilonGreedyPolicy(Policy):
-    """Epsilon-greedy at work."""
-
-    recipe: "EpsilonGreedy"
-
-    def _choose(self, round: int, offer: Offer) -> tuple[int, int | None, FloatArray]:
-        if offer.rows is not None:
-            explore, which = self._address.generator(Stream.MEMBER, round).random(2).tolist()
-            if explore < self.recipe.chance(round):
-                arm = int(which * len(offer.rows))
-                return 0, arm, offer.rows[arm]
-        return super()._choose(round, offer)
-
-    def _weights(self, round: int, offer: Offer) -> FloatArray:
-        chance, greedy = self.recipe.chance(round), super()._weights(round, offer)
-        weights: FloatArray = chance / greedy.size + (1.0 - chance) * greedy
-        return weights
 
 
 @dataclass(frozen=True)
@@ -63,25 +45,19 @@ class EpsilonGreedy(Recipe):
     regularization: float = 1.0
     model: RewardModel = field(default=LINEAR, kw_only=True)
     scale = 0.0
-    policy_type: ClassVar[type[Policy]] = EpsilonGreedyPolicy
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, 0.0, 1.0))
+        self.set_fields(epsilon=number("epsilon", self.epsilon, 0.0, 1.0))
         if self.decay is not None:
-            object.__setattr__(self, "decay", number("decay", self.decay, above=0.0))
-        object.__setattr__(
-            self, "regularization", number("regularization", self.regularization, 1e-12, 1e50)
-        )
+            self.set_fields(decay=number("decay", self.decay, above=0.0))
+        self.check_regularization(auto=False)
         self.check_model(Linear, GeneralizedLinear, Trained)
 
     def check(self, arms: Arms) -> None:
         super().check(arms)
         if arms.rows is None and not isinstance(arms, ChangingArms):
-            raise InvalidArgument(
-                "arms",
-                arms,
-                "FiniteArms or ChangingArms: EpsilonGreedy needs arms it can enumerate",
-            )
+            expected = "FiniteArms or ChangingArms: EpsilonGreedy needs arms it can enumerate"
+            raise InvalidArgument("arms", arms, expected)
 
     def chance(self, t: int) -> float:
         """Return eps_t, the probability that round t explores."""
@@ -89,3 +65,26 @@ class EpsilonGreedy(Recipe):
 
     def build(self, arms: Arms, address: Address) -> Model:
         return centre_of(self, arms, address)
+
+    def chooser(self, model: Model) -> "ExploringChooser":
+        return ExploringChooser(self, model)
+
+
+class ExploringChooser(Chooser):
+    """Play an arm drawn uniformly in some rounds, and what a model likes best in the others."""
+
+    def __init__(self, recipe: "EpsilonGreedy", model: Model) -> None:
+        self.recipe, self.model = recipe, model
+
+    def choose(self, round: int, offer: Offer) -> Choice:
+        if offer.rows is not None:
+            rng = self.model.address.generator(Stream.MEMBER, round)
+            explore, which = rng.random(2).tolist()
+            if explore < self.recipe.chance(round):
+                arm = int(which * len(offer.rows))
+                return 0, arm, offer.rows[arm]
+        return self.model.choose(round, offer)
+
+    def propensities(self, round: int, offer: Offer) -> FloatArray:
+        chance, greedy = self.recipe.chance(round), self.model.propensities(round, offer)
+        return np.minimum(chance / greedy.size + (1.0 - chance) * greedy, 1.0)

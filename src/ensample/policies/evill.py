@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass, field
 
+from numpy.random import Generator
+
 from ensample.arms import Arms
 from ensample.calibration import AUTO
 from ensample.errors import InvalidArgument
 from ensample.models import GeneralizedLinear, Logistic, RewardModel
-from ensample.policies.generalized import EXACT, LinearlyPerturbed
-from ensample.policies.recipe import Recipe, number_or_auto
+from ensample.models.glm import EXACT
+from ensample.policies.glm import ExactDraw
+from ensample.policies.recipe import Recipe
 from ensample.randomness import Address
-from ensample.types import Auto
+from ensample.types import Auto, FloatArray
 
 
 @dataclass(frozen=True)
@@ -43,16 +46,19 @@ class EVILL(Recipe):
     half_life: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", number_or_auto("scale", self.scale, 0.0, 1e50))
-        object.__setattr__(
-            self,
-            "regularization",
-            number_or_auto("regularization", self.regularization, 1e-12, 1e50),
-        )
+        self.check_scale()
+        self.check_regularization()
         self.check_model(GeneralizedLinear)
         if isinstance(self.model, GeneralizedLinear) and self.model.fit != EXACT:
             raise InvalidArgument("model", self.model, 'fit="exact": EVILL minimises')
         self.check_half_life()
 
-    def build(self, arms: Arms, address: Address) -> LinearlyPerturbed:
+    def build(self, arms: Arms, address: Address) -> "LinearlyPerturbed":
         return LinearlyPerturbed(self, arms, address)
+
+
+class LinearlyPerturbed(ExactDraw):
+    """The minimiser of a loss that is perturbed by N(0, scale^2 H)."""
+
+    def draw_from(self, rng: Generator) -> FloatArray:
+        return self.minimiser(self.shift(rng))

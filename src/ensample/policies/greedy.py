@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 from ensample.arms import Arms
 from ensample.calibration import AUTO
-from ensample.models import LINEAR, GeneralizedLinear, Linear, LinearModel, Model, RewardModel
+from ensample.models import LINEAR, GeneralizedLinear, Linear, Model, RewardModel
 from ensample.models.neural import Trained
-from ensample.policies.generalized import EXACT, ExactCentre, StreamCentre
-from ensample.policies.recipe import Recipe, number_or_auto
+from ensample.policies.glm import centre_of
+from ensample.policies.recipe import Recipe
 from ensample.randomness import Address
 from ensample.types import Auto
 
@@ -43,11 +43,7 @@ class Greedy(Recipe):
     scale = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self,
-            "regularization",
-            number_or_auto("regularization", self.regularization, 1e-12, 1e50),
-        )
+        self.check_regularization()
         self.check_half_life()
         self.check_model(Linear, GeneralizedLinear, Trained)
 
@@ -57,12 +53,3 @@ class Greedy(Recipe):
 
     def build(self, arms: Arms, address: Address) -> Model:
         return centre_of(self, arms, address)
-
-
-def centre_of(recipe: Recipe, arms: Arms, address: Address) -> Model:
-    """One member, the estimate from the real rewards."""
-    if isinstance(recipe.model, Trained):
-        return recipe.model.single(recipe.regularization, recipe.half_life, arms, address)
-    if isinstance(recipe.model, GeneralizedLinear):
-        return (ExactCentre if recipe.model.fit == EXACT else StreamCentre)(recipe, arms)
-    return LinearModel(arms.dim, recipe.prior(arms), recipe.rate)

@@ -1,7 +1,6 @@
 """Information-directed sampling with an ensemble for a posterior (Russo & Van Roy 2018)."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -10,46 +9,16 @@ from ensample.arms import Arms, ChangingArms, Offer
 from ensample.calibration import AUTO
 from ensample.checks import boolean
 from ensample.errors import InvalidArgument
-from ensample.models import FreshEnsemble, LinearEnsemble
-from ensample.policies.policy import Policy, listed
-from ensample.policies.recipe import EnsembleRecipe
+from ensample.models import Chooser, FreshEnsemble, LinearEnsemble, Model
+from ensample.models.base import Choice, listed
+from ensample.policies.recipe import PerturbationRecipe
 from ensample.types import Auto, FloatArray
 
 Pair = tuple[int, int, float]  # two arms, and the probability of the first
 
 
-class InformationDirectedPolicy(Policy):
-    """Information-directed sampling at work."""
-
-    _paired: tuple[int, int, Offer, Pair] | None = None  # round and version, and what they have
-
-    def _choose(self, round: int, offer: Offer) -> tuple[int, int | None, FloatArray]:
-        if offer.rows is None:
-            return 0, *offer.best(self.mean)  # which says what is missing
-        first, second, share = self._pair(round, offer)
-        arm = first if self._address.uniform(round) < share else second
-        return 0, arm, offer.rows[arm]
-
-    def _weights(self, round: int, offer: Offer) -> FloatArray:
-        weights = np.zeros(len(listed(offer)))
-        first, second, share = self._pair(round, offer)
-        weights[first] += share
-        weights[second] += 1.0 - share
-        return weights
-
-    def _pair(self, round: int, offer: Offer) -> Pair:
-        """The distribution of a round, kept until the next update."""
-        version = self._ledger.version
-        if self._paired is None or self._paired[:3] != (round, version, offer):
-            model = self._ledger.model.at(round)
-            assert isinstance(model, LinearEnsemble | FreshEnsemble)
-            pair = _core.informed_pair(model.thetas(), model.in_known_units(offer).by_coordinate)
-            self._paired = round, version, offer, pair
-        return self._paired[3]
-
-
 @dataclass(frozen=True)
-class InformationDirected(EnsembleRecipe):
+class InformationDirected(PerturbationRecipe):
     """Play the arms that cost least regret for what they tell about which arm is best.
 
     Members theta^j as in `EnsembleSampling` stand for the posterior. p(k) is the share of members whose best arm is k, mu_k
@@ -81,11 +50,10 @@ class InformationDirected(EnsembleRecipe):
     scale: float | Auto = AUTO
     regularization: float | Auto = AUTO
     fresh: bool = field(default=False, kw_only=True)
-    policy_type: ClassVar[type[Policy]] = InformationDirectedPolicy
 
     def __post_init__(self) -> None:
         self.check_fields()
-        object.__setattr__(self, "fresh", boolean("fresh", self.fresh))
+        self.set_fields(fresh=boolean("fresh", self.fresh))
 
     @property
     def draws_fresh(self) -> bool:
@@ -98,6 +66,45 @@ class InformationDirected(EnsembleRecipe):
     def check(self, arms: Arms) -> None:
         super().check(arms)
         if arms.rows is None and not isinstance(arms, ChangingArms):
-            raise InvalidArgument(
-                "arms", arms, "FiniteArms or ChangingArms for InformationDirected"
+            expected = "FiniteArms or ChangingArms for InformationDirected"
+            raise InvalidArgument("arms", arms, expected)
+
+    def chooser(self, model: Model) -> "InformationDirectedChooser":
+        return InformationDirectedChooser(model)
+
+
+class InformationDirectedChooser(Chooser):
+    """Draw one of at most two arms."""
+
+    def __init__(self, model: Model) -> None:
+        assert isinstance(model, LinearEnsemble | FreshEnsemble)
+        self.model = model
+        self._kept: tuple[int, int, Offer, Pair] | None = None  # round, count, offer and their pair
+
+    def choose(self, round: int, offer: Offer) -> Choice:
+        if offer.rows is None:
+            return 0, *offer.best(self.model.mean)  # which says what is missing
+        first, second, share = self._pair(round, offer)
+        arm = first if self.model.address.uniform(round) < share else second
+        return 0, arm, offer.rows[arm]
+
+    def propensities(self, round: int, offer: Offer) -> FloatArray:
+        shares = np.zeros(len(listed(offer)))
+        first, second, share = self._pair(round, offer)
+        shares[first] += share
+        shares[second] += 1.0 - share
+        return np.minimum(shares, 1.0)
+
+    def _pair(self, round: int, offer: Offer) -> Pair:
+        """Return the distribution of a round, kept until the next observation."""
+        count = self.model.count
+        if self._kept is None or self._kept[:3] != (round, count, offer):
+            acting = self.model.at(round)
+            known = acting.in_known_units(offer)
+            self._kept = (
+                round,
+                count,
+                offer,
+                _core.informed_pair(acting.thetas(), known.by_coordinate),
             )
+        return self._kept[3]

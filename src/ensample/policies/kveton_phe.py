@@ -5,14 +5,16 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ensample import _core
 from ensample.arms import Arms, Offer
 from ensample.checks import number
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
-from ensample.models.model import fault_of_counts
-from ensample.policies.generalized import PseudoClicks
+from ensample.models.base import fault_of_counts
+from ensample.models.exact import PerturbedLoss, Seen, minimiser
+from ensample.policies.glm import ExactDraw
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
@@ -58,10 +60,8 @@ class KvetonPHE(Recipe):
     standing_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "a", number("a", self.a, most=1e6, above=0.0))
-        object.__setattr__(
-            self, "regularization", number("regularization", self.regularization, 1e-12, 1e50)
-        )
+        self.set_fields(a=number("a", self.a, most=1e6, above=0.0))
+        self.check_regularization(auto=False)
         self.check_model(Linear, GeneralizedLinear)
 
     @property
@@ -69,10 +69,10 @@ class KvetonPHE(Recipe):
         """The standard deviation of what a reward's pseudo-rewards add to it, for whole a: sqrt(a) / (2 (a + 1))."""
         return math.sqrt(self.a) / (2.0 * (self.a + 1.0))
 
-    def build(self, arms: Arms, address: Address) -> DrawnModel:
+    def build(self, arms: Arms, address: Address) -> "PseudoRewardModel | PseudoClicks":
         assert arms.rows is not None  # as `check` has seen
         if isinstance(self.model, GeneralizedLinear):
-            return PseudoClicks(self, arms, address, self.a, independent_rows(arms.rows))
+            return PseudoClicks(self, arms, address)
         return PseudoRewardModel(self, arms.rows, address)
 
 
@@ -102,9 +102,27 @@ class PseudoRewardModel(DrawnModel):
 
     def draw(self, round: int) -> FloatArray:
         rng = self.address.generator(Stream.PERTURBATION, round)
-        return _core.theta_of_pseudo_rewards(
-            self.state, self.rows, self.pulls, self.a, self.lam, rng
-        )
+        given = self.rows, self.pulls, self.a, self.lam
+        return _core.theta_of_pseudo_rewards(self.state, *given, rng)
+
+
+class PseudoClicks(ExactDraw):
+    """The fit to rewards with pseudo-rewards among them, a for each: logistic PHE."""
+
+    def __init__(self, recipe: KvetonPHE, arms: Arms, address: Address) -> None:
+        super().__init__(recipe, arms, address)
+        self.a, self.basis = recipe.a, independent_rows(self.rows)
+
+    def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
+        arm = _core.unplayed(self.basis, self.arm_counts.astype(np.int64), member)
+        return super().best(member, offer) if arm is None else (arm, self.rows[arm])
+
+    def draw_from(self, rng: Generator) -> FloatArray:
+        rows, counts, totals = self.centre.seen
+        pseudo = np.ceil(self.a * counts)
+        seen = Seen(rows, counts + pseudo, totals + rng.binomial(pseudo.astype(np.int64), 0.5))
+        loss = PerturbedLoss(self.link, seen, self.parts.prior, np.zeros(self.dim))
+        return minimiser(loss, self.centre.theta)
 
 
 def independent_rows(features: FloatArray) -> IntArray:

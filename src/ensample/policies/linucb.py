@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,12 @@ from ensample.calibration import AUTO, GROWS_FROM, Inflation
 from ensample.checks import instance, number
 from ensample.errors import AssumptionError, InvalidArgument
 from ensample.models import LINEAR, GeneralizedLinear, Linear, RewardModel
-from ensample.models.exact import ExactFit
-from ensample.models.linear import LinearModel, best_for
-from ensample.models.streamed import Streamed
-from ensample.policies.generalized import EXACT, link_of
+from ensample.models.exact import ExactModel
+from ensample.models.glm import EXACT
+from ensample.models.linear import LinearModel, ThetaModel, best_for
+from ensample.models.ridge import effective_count
 from ensample.policies.policy import Policy
-from ensample.policies.recipe import Recipe, number_or_auto
+from ensample.policies.recipe import LARGEST_SCALE, Recipe, number_or_auto
 from ensample.randomness import Address
 from ensample.theory import Guarantee, Setting, radius, ucb_bound
 from ensample.theory.guarantee import LINUCB_THEOREM
@@ -37,8 +37,9 @@ class LinUCBPolicy(Policy):
     def beta(self) -> float:
         """beta_t, the radius of the confidence ellipsoid."""
         model = self.model
-        assert isinstance(model, OptimisticModel)
-        return model.beta
+        optimist = model.stream if isinstance(model, ExactOptimist) else model
+        assert isinstance(optimist, OptimisticModel)
+        return optimist.beta
 
 
 @dataclass(frozen=True)
@@ -95,15 +96,13 @@ class LinUCB(Recipe):
     def __post_init__(self) -> None:
         if self.form not in FORMS:
             raise InvalidArgument("form", self.form, f"one of {', '.join(map(repr, FORMS))}")
-        checked = {
-            "radius": number_or_auto("radius", self.radius, 0.0, 1e50),
-            "regularization": number_or_auto("regularization", self.regularization, 1e-12, 1e50),
-            "noise": number("noise", self.noise, 0.0),
-            "norm": None if self.norm is None else number("norm", self.norm, 0.0),
-            "delta": number("delta", self.delta, most=1.0, above=0.0),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        self.check_regularization()
+        self.set_fields(
+            radius=number_or_auto("radius", self.radius, 0.0, LARGEST_SCALE),
+            noise=number("noise", self.noise, 0.0),
+            norm=None if self.norm is None else number("norm", self.norm, 0.0),
+            delta=number("delta", self.delta, most=1.0, above=0.0),
+        )
         instance("setting", self.setting, Setting | None, "a Setting, or None")
         self.check_half_life()
         self.check_model(Linear, GeneralizedLinear)
@@ -121,13 +120,13 @@ class LinUCB(Recipe):
         """
         instance("setting", setting, Setting, "a Setting")
         ucb_bound(setting)
-        constants: dict[str, Any] = {
-            "noise": setting.noise,
-            "norm": setting.norm,
-            "delta": setting.delta,
-        }
         return cls(
-            regularization=setting.regularization, form="closed", setting=setting, **constants
+            regularization=setting.regularization,
+            form="closed",
+            noise=setting.noise,
+            norm=setting.norm,
+            delta=setting.delta,
+            setting=setting,
         )
 
     @property
@@ -145,21 +144,16 @@ class LinUCB(Recipe):
             return super().guarantee(setting)
         self.require_memory(LINUCB_THEOREM.name)
         LINUCB_THEOREM.require_confidence(setting)
-        names = (
-            ("regularization", "radius")
-            if self.form == "constant"
-            else ("regularization", "noise", "norm", "delta")
-        )
+        fixed = ("radius",) if self.form == "constant" else ("noise", "norm", "delta")
         constants = {**asdict(setting), "radius": radius(setting)}
-        own, asked = (
-            {name: getattr(self, name) for name in names},
-            {name: constants[name] for name in names},
-        )
+        prescribed = {name: constants[name] for name in ("regularization", *fixed)}
+        own = {name: getattr(self, name) for name in prescribed}
         if not self.calibrates:
             own["regularization"] = self.lam
-        if own != asked:
-            wrong = [name for name in own if own[name] != asked[name]]
-            words = [", ".join(f"{name} = {side[name]}" for name in wrong) for side in (asked, own)]
+        wrong = [name for name in own if own[name] != prescribed[name]]
+        if wrong:
+            sides = (prescribed, own)
+            words = [", ".join(f"{name} = {side[name]}" for name in wrong) for side in sides]
             raise AssumptionError(LINUCB_THEOREM.name, *words)
         return LINUCB_THEOREM.guarantee(setting, ucb_bound(setting))
 
@@ -167,14 +161,14 @@ class LinUCB(Recipe):
         super().check(arms)
         if arms.rows is None and not isinstance(arms, ChangingArms | UnitBall):
             kinds = "FiniteArms, ChangingArms or UnitBall"
-            raise InvalidArgument(
-                "arms", arms, f"{kinds}: LinUCB needs arms it can enumerate, or the ball"
-            )
+            expected = f"{kinds}: LinUCB needs arms it can enumerate, or the ball"
+            raise InvalidArgument("arms", arms, expected)
 
-    def build(self, arms: Arms, address: Address) -> "OptimisticModel":
-        if isinstance(self.model, GeneralizedLinear):
-            return (ExactOptimist if self.model.fit == EXACT else StreamOptimist)(self, arms)
-        return OptimisticModel(self, arms)
+    def build(self, arms: Arms, address: Address) -> "OptimisticModel | ExactOptimist":
+        link = self.model if isinstance(self.model, GeneralizedLinear) else None
+        stream = OptimisticModel(self, arms, link)
+        exact = link is not None and link.fit == EXACT
+        return ExactOptimist(stream, arms) if exact else stream
 
     @property
     def factor(self) -> Inflation:
@@ -192,21 +186,16 @@ class LinUCB(Recipe):
 class OptimisticModel(LinearModel):
     """One member, the most optimistic parameter of the confidence ellipsoid."""
 
-    def __init__(self, recipe: LinUCB, arms: Arms) -> None:
-        super().__init__(arms.dim, recipe.prior(arms), recipe.rate)
-        self.recipe = recipe
-        self.arms = arms
+    def __init__(self, recipe: LinUCB, arms: Arms, link: GeneralizedLinear | None = None) -> None:
+        super().__init__(arms.dim, recipe.prior(arms), recipe.rate, link)
+        self.recipe, self.arms, self.factor = recipe, arms, recipe.factor
         self.largest = np.zeros(1)  # |theta_hat| so far
 
     @property
     def beta(self) -> float:
         """beta_t, the radius of the confidence ellipsoid."""
-        base, width, tail, determinant, learned, growth = self.recipe.factor
-        count = (
-            math.expm1(-self.rate * self.count) / math.expm1(-self.rate)
-            if self.rate
-            else self.count
-        )
+        base, width, tail, determinant, learned, growth = self.factor
+        count = effective_count(self.count, self.rate)
         if learned:
             return math.sqrt(base * base + growth * math.log1p(count / GROWS_FROM)) * self.sigma
         if self.recipe.form == "constant":
@@ -217,20 +206,17 @@ class OptimisticModel(LinearModel):
         return base + width * math.sqrt(max(0.0, information + tail)) + unknown
 
     def estimates(self, round: int) -> FloatArray:
-        """The optimistic parameter theta~ = theta_hat + beta V^-1 x / |x|_{V^-1} of the coming round's x: [1, d].
+        """Return the optimistic parameter of the coming round's x: [1, d].
 
-        It is theta_hat where arms change, as the coming ones are not known.
+        It is theta~ = theta_hat + beta V^-1 x / |x|_{V^-1}, and theta_hat where arms change, as the
+        coming ones are not known.
         """
-        if isinstance(self.arms, ChangingArms):
-            return self.mean[None].copy()
-        _, x = self.best(0, self.arms)
-        return _core.optimistic_theta(self.inverse, self.mean, x, self.beta)[None]
+        return optimistic_estimate(self, self)
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         if offer.rows is not None:
-            arm = _core.optimistic_arm(
-                self.inverse, self.mean, self.in_known_units(offer).by_coordinate, self.beta
-            )
+            known, beta = self.in_known_units(offer).by_coordinate, self.beta
+            arm = _core.optimistic_arm(self.parts.inverse, self.parts.mean, known, beta)
             return arm, offer.rows[arm]
         theta = self.mean
         if isinstance(offer, UnitBall):  # max_x x'y = |y|: look for the longest y of the ellipsoid
@@ -238,42 +224,55 @@ class OptimisticModel(LinearModel):
         return best_for(theta, offer)
 
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
-        arm, x = self.best(0, offer)
-        promise = float(x @ self.mean) + self.beta * math.sqrt(
-            max(0.0, float(x @ self.inverse @ x))
-        )
-        return np.array([arm], np.int64), np.array([promise])
+        return optimistic_vote(self, self, offer)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        x, y = self.response(x, y)
         _core.learn_optimist(self.state, self.largest, x, y, self.learning, self.link_code)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "largest": self.largest}
 
 
-class StreamOptimist(Streamed, OptimisticModel):
-    """theta_hat and V of the stream fit."""
+class ExactOptimist(ExactModel):
+    """The optimistic parameter around the minimiser, by its Hessian."""
 
-    def __init__(self, recipe: LinUCB, arms: Arms) -> None:
-        self.link = link_of(recipe)
-        OptimisticModel.__init__(self, recipe, arms)
-
-
-class ExactOptimist(ExactFit, StreamOptimist):
-    """theta_hat and the Hessian of the exact fit."""
-
-    def __init__(self, recipe: LinUCB, arms: Arms) -> None:
-        super().__init__(recipe, arms)
-        self.count_arms(arms)
+    stream: OptimisticModel
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
-        if offer.rows is None:
-            return super().best(member, offer)
-        widths = np.sqrt(
-            np.maximum(0.0, np.einsum("ki,ij,kj->k", offer.rows, self.inverse, offer.rows))
-        )
-        arm = int(np.argmax(np.einsum("ki,i->k", offer.rows, self.mean) + self.beta * widths))
-        return arm, offer.rows[arm]
+        rows, beta = offer.rows, self.stream.beta
+        if rows is None:
+            theta = self.mean
+            if isinstance(offer, UnitBall):
+                theta = farthest_point(theta, self.gram, beta, float(self.parts.prior.min()))
+            return best_for(theta, offer)
+        widths = np.sqrt(np.maximum(0.0, np.einsum("ki,ij,kj->k", rows, self.inverse, rows)))
+        arm = int(np.argmax(np.einsum("ki,i->k", rows, self.mean) + beta * widths))
+        return arm, rows[arm]
+
+    def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
+        return optimistic_vote(self, self.stream, offer)
+
+    def estimates(self, round: int) -> FloatArray:
+        return optimistic_estimate(self, self.stream)
+
+
+def optimistic_estimate(model: ThetaModel, radius: OptimisticModel) -> FloatArray:
+    """Return theta~ of the coming round's x by the centre of one model and the radius of another."""
+    if isinstance(radius.arms, ChangingArms):
+        return model.mean[None].copy()
+    _, x = model.best(0, radius.arms)
+    return _core.optimistic_theta(model.inverse, model.mean, x, radius.beta)[None]
+
+
+def optimistic_vote(
+    model: ThetaModel, radius: OptimisticModel, offer: Offer
+) -> tuple[IntArray, FloatArray]:
+    """Return the arm that promises most, and its promise x'theta_hat + beta |x|_{V^-1}."""
+    arm, x = model.best(0, offer)
+    width = math.sqrt(max(0.0, float(x @ model.inverse @ x)))
+    promise = float(x @ model.mean) + radius.beta * width
+    return np.array([arm], np.int64), np.array([promise])
 
 
 def farthest_point(centre: FloatArray, V: FloatArray, radius: float, least: float) -> FloatArray:
@@ -297,11 +296,9 @@ def farthest_point(centre: FloatArray, V: FloatArray, radius: float, least: floa
     for _ in range(STEPS):
         shares = divide(reach, s + gaps)
         total = float(shares @ shares)
-        step = (
-            total * (math.sqrt(total) - 1.0) / float(divide(shares**2, s + gaps).sum())
-            if total > 1.0
-            else 0.0
-        )
+        if total <= 1.0:
+            break
+        step = total * (math.sqrt(total) - 1.0) / float(divide(shares**2, s + gaps).sum())
         if not s + step > s:
             break
         s += step

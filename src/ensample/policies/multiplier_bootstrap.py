@@ -11,34 +11,13 @@ from ensample import _core
 from ensample.arms import Arms, Offer
 from ensample.checks import number, whole
 from ensample.member_rules import UNIFORM_MEMBER, MemberRule
-from ensample.models import LinearModel
-from ensample.models.model import fault_of_counts
-from ensample.models.search import greedy_arms
+from ensample.models import Chooser, LinearModel, Model
+from ensample.models.base import Choice, fault_of_counts
 from ensample.perturbations.gaussian import standard_normals
 from ensample.policies.kveton_phe import independent_rows
-from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
-from ensample.types import FloatArray, IntArray
-
-
-class MultiplierPolicy(Policy):
-    """Plays a basis of arms first."""
-
-    def _choose(self, round: int, offer: Offer) -> tuple[int, int | None, FloatArray]:
-        arm = self._waiting(round)
-        if arm is not None and offer.rows is not None:
-            return 0, arm, offer.rows[arm]
-        return super()._choose(round, offer)
-
-    def _weights(self, round: int, offer: Offer) -> FloatArray:
-        weights, arm = super()._weights(round, offer), self._waiting(round)
-        return weights if arm is None else np.asarray(np.arange(weights.size) == arm, np.float64)
-
-    def _waiting(self, round: int) -> int | None:
-        model = self._ledger.model
-        assert isinstance(model, ReweighedModel)
-        return _core.unplayed(model.basis, model.pulls, round)
+from ensample.types import FloatArray
 
 
 @dataclass(frozen=True)
@@ -69,16 +48,15 @@ class MultiplierBootstrap(Recipe):
     spread: float = 0.5  # of the weights, their standard deviation
     pseudo: float = 0.5  # the paper's lambda
     regularization: float = 1.0
-    policy_type: ClassVar[type[Policy]] = MultiplierPolicy
     standing_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size, 1, 1 << 20))
-        object.__setattr__(self, "spread", number("spread", self.spread, 0.0, 1e6))
-        object.__setattr__(self, "pseudo", number("pseudo", self.pseudo, 0.0, 1e6))
-        object.__setattr__(
-            self, "regularization", number("regularization", self.regularization, 1e-12, 1e50)
+        self.set_fields(
+            size=whole("size", self.size, 1, 1 << 20),
+            spread=number("spread", self.spread, 0.0, 1e6),
+            pseudo=number("pseudo", self.pseudo, 0.0, 1e6),
         )
+        self.check_regularization(auto=False)
 
     @property
     def scale(self) -> float:  # type: ignore[override]
@@ -95,6 +73,30 @@ class MultiplierBootstrap(Recipe):
     def build(self, arms: Arms, address: Address) -> "ReweighedModel":
         assert arms.rows is not None  # as `check` has seen
         return ReweighedModel(self, arms.rows, address)
+
+    def chooser(self, model: Model) -> "BasisFirst":
+        return BasisFirst(model)
+
+
+class BasisFirst(Chooser):
+    """Play a basis of arms, each once, before a member acts."""
+
+    def __init__(self, model: Model) -> None:
+        assert isinstance(model, ReweighedModel)
+        self.model = model
+
+    def choose(self, round: int, offer: Offer) -> Choice:
+        arm = self._next_of_basis(round)
+        if arm is not None and offer.rows is not None:
+            return 0, arm, offer.rows[arm]
+        return self.model.choose(round, offer)
+
+    def propensities(self, round: int, offer: Offer) -> FloatArray:
+        shares, arm = self.model.propensities(round, offer), self._next_of_basis(round)
+        return shares if arm is None else np.asarray(np.arange(shares.size) == arm, np.float64)
+
+    def _next_of_basis(self, round: int) -> int | None:
+        return _core.unplayed(self.model.basis, self.model.pulls, round)
 
 
 class ReweighedModel(LinearModel):
@@ -118,19 +120,14 @@ class ReweighedModel(LinearModel):
         return np.asarray(1.0 + self.spread * standard_normals(rng, (self.size, 3)))
 
     def theta(self, member: int) -> FloatArray:
-        theta = np.empty(self.dim)
-        _core.solve_replicates(
-            self.grams[member : member + 1], self.targets[member : member + 1], theta[None]
-        )
+        theta, one = np.empty(self.dim), slice(member, member + 1)
+        _core.solve_replicates(self.grams[one], self.targets[one], theta[None])
         return theta
 
-    def estimates(self, round: int) -> FloatArray:
+    def thetas(self) -> FloatArray:
         thetas = np.empty(self.targets.shape)
         _core.solve_replicates(self.grams, self.targets, thetas)
-        return thetas
-
-    def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
-        return greedy_arms(np.ascontiguousarray(self.estimates(0).T), offer)
+        return np.ascontiguousarray(thetas.T)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         weights = self.weights(round)

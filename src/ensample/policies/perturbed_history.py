@@ -1,6 +1,5 @@
 """Linear perturbed-history exploration (LinPHE), Algorithm 2 of Lee & Oh 2024."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
@@ -13,12 +12,13 @@ from ensample.arms import Arms
 from ensample.calibration import AUTO
 from ensample.checks import instance
 from ensample.errors import InvalidArgument
-from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
-from ensample.models.model import fault_of_counts
+from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, Model, RewardModel
+from ensample.models.base import fault_of_counts
+from ensample.models.glm import EXACT
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
-from ensample.policies.generalized import EXACT, FollowedLeader, StreamLeader
-from ensample.policies.ledger import LogSink
-from ensample.policies.policy import Policy
+from ensample.perturbations.gaussian import standard_normals
+from ensample.policies.bookkeeping import LogSink
+from ensample.policies.glm import ExactDraw, StreamDraw
 from ensample.policies.recipe import PerturbationRecipe, Recipe
 from ensample.randomness import Address, Stream
 from ensample.theory import Guarantee, Setting, phe_bound
@@ -76,14 +76,19 @@ class PerturbedHistory(PerturbationRecipe):
         self.check_fields()
         self.check_model(Linear, GeneralizedLinear)
         if not isinstance(self.model, Linear) and (self.initial or self.reward) is not None:
-            raise InvalidArgument(
-                "reward",
-                self.initial or self.reward,
-                f"None with {self.model!r}: laws are Gaussian",
-            )
+            expected = f"None with {self.model!r}: laws are Gaussian"
+            raise InvalidArgument("reward", self.initial or self.reward, expected)
         if self.half_life is not None and not isinstance(self.reward_law, Gaussian):
-            expected = f"None with {self.reward_law!r}: only Gaussian perturbations have sums that can fade"
+            only = "only Gaussian perturbations have sums that can fade"
+            expected = f"None with {self.reward_law!r}: {only}"
             raise InvalidArgument("half_life", self.half_life, expected)
+
+    @property
+    def rule(self) -> None:
+        return None
+
+    def least_numbers(self, arms: Arms) -> int:
+        return 0
 
     @classmethod
     def from_theorem(cls, setting: Setting, perturbation: Perturbation = GAUSSIAN) -> Self:
@@ -106,28 +111,18 @@ class PerturbedHistory(PerturbationRecipe):
         self.require_laws(COROLLARY, PerturbedHistory.from_theorem(setting, self.reward_law))
         return COROLLARY.guarantee(setting, phe_bound(setting, self.reward_law))
 
-    def build(self, arms: Arms, address: Address) -> DrawnModel:
-        if isinstance(self.model, GeneralizedLinear):
-            return (FollowedLeader if self.model.fit == EXACT else StreamLeader)(
-                self, arms, address
-            )
-        return HistoryModel(self, arms, self.initial_law, self.reward_law, address)
+    def build(self, arms: Arms, address: Address) -> Model:
+        if not isinstance(self.model, GeneralizedLinear):
+            return HistoryModel(self, arms, self.initial_law, self.reward_law, address)
+        if self.model.fit == EXACT:
+            return FollowedLeader(self, arms, address)
+        return StreamDraw(self, arms, address, self.model.spread)
 
     def check_log(self, arms: Arms, log: LogSink | bool | None) -> None:
         super().check_log(arms, log)
         if log is not True and not isinstance(self.reward_law, Gaussian):
-            raise InvalidArgument(
-                "log", log, f"True: {self.reward_law!r} perturbs what is in the log"
-            )
-
-    def start(
-        self, arms: Arms, seed: int | None = None, *, log: LogSink | bool | None = True
-    ) -> Policy:
-        policy = super().start(arms, seed, log=log)
-        model = policy.model
-        if isinstance(model, HistoryModel):
-            model.other_features = policy._ledger.other_features
-        return policy
+            expected = f"True: {self.reward_law!r} perturbs what is in the log"
+            raise InvalidArgument("log", log, expected)
 
 
 class HistoryModel(DrawnModel):
@@ -142,17 +137,12 @@ class HistoryModel(DrawnModel):
         address: Address,
     ) -> None:
         super().__init__(arms.dim, recipe.prior(arms), recipe.rate)
-        self.address = address
-        self.boldness = recipe.boldness
+        self.address, self.boldness = address, recipe.boldness
         self.initial, self.law = initial, reward
         self.rows = arms.rows
         self.root = np.zeros((arms.dim, arms.dim))  # R with R'R = sum X_i X_i', which may fade
-        self.pulls = np.zeros(
-            0 if arms.rows is None else len(arms.rows), np.int64
-        )  # of standing arms
-        self.other_features: Callable[
-            [], FloatArray
-        ]  # of observations that are no standing arm's; the policy says
+        standing = 0 if arms.rows is None else len(arms.rows)
+        self.pulls = np.zeros(standing, np.int64)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         _core.learn_history(self.state, self.root, self.pulls, arm, x, y, self.learning)
@@ -166,12 +156,12 @@ class HistoryModel(DrawnModel):
     def draw(self, round: int) -> FloatArray:
         rng = self.address.generator(Stream.PERTURBATION, round)
         total = drawn(self.initial, self.initial.draw_vectors(rng, 1, self.dim), (1, self.dim))[0]
-        if self.unknown is not None:
-            total *= np.sqrt(self.parts.prior)
+        if self.unknown is None:
+            self._perturb(total, rng)
+            return _core.shift_mean(self.state, total)
+        total *= np.sqrt(self.parts.prior)
         self._perturb(total, rng)
-        return _core.shift_mean(
-            self.state, total if self.unknown is None else self.inflation * total
-        )
+        return _core.shift_mean(self.state, self.inflation * total)
 
     @property
     def inflation(self) -> float:
@@ -187,6 +177,16 @@ class HistoryModel(DrawnModel):
             _core.add_rows(total, self.rows, sums)
         others = self.other_features()
         if len(others):
-            _core.add_rows(
-                total, others, drawn(self.law, self.law.draw(rng, len(others)), (len(others),))
-            )
+            draws = drawn(self.law, self.law.draw(rng, len(others)), (len(others),))
+            _core.add_rows(total, others, draws)
+
+
+class FollowedLeader(ExactDraw):
+    """The fit to rewards that are perturbed by N(0, (scale spread)^2) each: GLM-FPL."""
+
+    def draw_from(self, rng: Generator) -> FloatArray:
+        seen = self.centre.seen
+        total = self.scale * np.sqrt(self.parts.prior) * standard_normals(rng, self.dim)
+        sizes = self.scale * self.link.spread * np.sqrt(seen.counts)
+        _core.add_rows(total, seen.rows, sizes * standard_normals(rng, len(sizes)))
+        return self.minimiser(total)

@@ -11,11 +11,11 @@ from ensample.arms import Arms
 from ensample.checks import number
 from ensample.models import LinearEnsemble
 from ensample.policies.policy import Policy
-from ensample.policies.recipe import EnsembleRecipe
+from ensample.policies.recipe import PerturbationRecipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
-SLACK = 1e-9  # so that rounding does not decide where det V doubles exactly, as it does for unit arms and lam = 1
+SLACK = 1e-9  # rounding must not decide where det V doubles exactly, as for unit arms and lam = 1
 
 
 class RefreshedPolicy(Policy):
@@ -30,7 +30,7 @@ class RefreshedPolicy(Policy):
 
 
 @dataclass(frozen=True)
-class RefreshedEnsembleSampling(EnsembleRecipe):
+class RefreshedEnsembleSampling(PerturbationRecipe):
     """Ensemble sampling with Gaussian laws; all members are drawn anew whenever det V has grown by the factor `growth`.
 
     theta^j = theta_hat + V^-1 S^j. As soon as det V >= growth det V_last, S^j ~ N(0, scale^2 V) afresh for every j, which is
@@ -61,7 +61,7 @@ class RefreshedEnsembleSampling(EnsembleRecipe):
 
     def __post_init__(self) -> None:
         self.check_fields()
-        object.__setattr__(self, "growth", number("growth", self.growth, above=1.0))
+        self.set_fields(growth=number("growth", self.growth, above=1.0))
 
     @property
     def threshold(self) -> float:
@@ -78,13 +78,17 @@ class RefreshedEnsemble(LinearEnsemble):
     root: FloatArray
 
     def __init__(self, recipe: RefreshedEnsembleSampling, dim: int, address: Address) -> None:
-        self.laws = recipe.initial_law, recipe.reward_law
-        super().__init__(dim, recipe.lam, recipe.size, *self.laws, address)
+        super().__init__(recipe, dim, recipe.lam, address)
         self.threshold = recipe.threshold
         self.root = np.zeros((dim, dim))  # R with R'R = sum x x'
         self.last = np.zeros(2)  # log(det V / lam^d) at the last refresh, and its number
 
-    def settle(self) -> None:
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        super().learn(round, arm, x, y)
+        self.complete()
+
+    def complete(self) -> None:
+        """Draw all members anew if that is due. Doing it twice changes nothing."""
         if self.information - self.last[0] > self.threshold:
             self._refresh()
 
@@ -93,9 +97,8 @@ class RefreshedEnsemble(LinearEnsemble):
         number = int(self.last[1]) + 1
         rng = self.address.generator(Stream.INITIAL, number)
         shape = self.size, self.dim
-        initial, reward = self.laws
-        sums = np.ascontiguousarray(initial.draw_vectors(rng, *shape).T)
-        weights = reward.draw(rng, shape)
+        sums = np.ascontiguousarray(self.initial.draw_vectors(rng, *shape).T)
+        weights = self.law.draw(rng, shape)
         for i, row in enumerate(self.root):
             sums += row[:, None] * weights[:, i]
         self.sums[...] = np.vstack((sums, np.zeros(sums.shape)))

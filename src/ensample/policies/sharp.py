@@ -9,7 +9,7 @@ from ensample.calibration import Inflation
 from ensample.checks import instance, number
 from ensample.errors import AssumptionError
 from ensample.models import LinearEnsemble
-from ensample.policies.recipe import EnsembleRecipe
+from ensample.policies.recipe import PerturbationRecipe
 from ensample.randomness import Address
 from ensample.theory import Setting
 
@@ -20,7 +20,7 @@ MEMBERS = 2000.0  # a dimension and a nat of log(T/delta)
 
 
 @dataclass(frozen=True)
-class SharpEnsembleSampling(EnsembleRecipe):
+class SharpEnsembleSampling(PerturbationRecipe):
     """Keep m standard Gaussian perturbations and multiply the one that acts by gamma times the confidence radius of the moment.
 
     theta_t = theta_hat + gamma beta_{t-1} V^-1 S^J with S^j = W^j + sum_i X_i Z_i^j, W ~ N(0, lam I), Z ~ N(0, 1), and
@@ -56,10 +56,12 @@ class SharpEnsembleSampling(EnsembleRecipe):
 
     def __post_init__(self) -> None:
         self.check_fields()
-        object.__setattr__(self, "gamma", number("gamma", self.gamma, 0.0))
-        object.__setattr__(self, "noise", number("noise", self.noise, 0.0))
-        object.__setattr__(self, "norm", number("norm", self.norm, 0.0))
-        object.__setattr__(self, "delta", number("delta", self.delta, most=1.0, above=0.0))
+        self.set_fields(
+            gamma=number("gamma", self.gamma, 0.0),
+            noise=number("noise", self.noise, 0.0),
+            norm=number("norm", self.norm, 0.0),
+            delta=number("delta", self.delta, most=1.0, above=0.0),
+        )
 
     @classmethod
     def from_theorem(cls, setting: Setting) -> Self:
@@ -73,10 +75,9 @@ class SharpEnsembleSampling(EnsembleRecipe):
         """
         instance("setting", setting, Setting, "a Setting")
         require_sharp(setting)
+        nats = math.log(setting.horizon) - math.log(setting.delta)
         return cls(
-            size=math.ceil(
-                MEMBERS * setting.dim * (math.log(setting.horizon) - math.log(setting.delta))
-            ),
+            size=math.ceil(MEMBERS * setting.dim * nats),
             gamma=THEOREM_GAMMA,
             noise=setting.noise,
             norm=setting.norm,
@@ -89,9 +90,8 @@ class SharpEnsembleSampling(EnsembleRecipe):
     def factor(self) -> Inflation:
         """Return gamma beta as kernels take it."""
         base = self.gamma * math.sqrt(self.lam) * self.norm
-        return Inflation(
-            base, self.gamma * self.noise, -2.0 * math.log(self.delta), determinant=True
-        )
+        tail = -2.0 * math.log(self.delta)
+        return Inflation(base, self.gamma * self.noise, tail, determinant=True)
 
     def build(self, arms: Arms, address: Address) -> "SharpEnsemble":
         return SharpEnsemble(self, arms.dim, address)
@@ -99,23 +99,24 @@ class SharpEnsembleSampling(EnsembleRecipe):
 
 def require_sharp(setting: Setting) -> None:
     """Raise unless the theorem applies: delta < 1/4, T >= max(2, d), lam >= 80 and, once sigma is 1, a norm of at most 1."""
-    least = max(2, setting.dim)
-    asked = {
-        "delta < 1/4": (setting.delta < 0.25, f"delta = {setting.delta:g}"),
-        f"horizon >= max(2, dim) = {least}": (
+    least, found = max(2, setting.dim), f"norm = {setting.norm:g}, noise = {setting.noise:g}"
+    unit = "sigma = 1 and a norm of at most 1, after dividing rewards by sigma"
+    lam = f"regularization >= {LEAST_REGULARIZATION:g}"
+    assumptions = (
+        ("delta < 1/4", setting.delta < 0.25, f"delta = {setting.delta:g}"),
+        (
+            f"horizon >= max(2, dim) = {least}",
             setting.horizon >= least,
             f"horizon = {setting.horizon}",
         ),
-        f"regularization >= {LEAST_REGULARIZATION:g}": (
+        (
+            lam,
             setting.regularization >= LEAST_REGULARIZATION,
             f"regularization = {setting.regularization:g}",
         ),
-        "norm <= noise (sigma = 1 and a norm of at most 1, after dividing rewards by sigma)": (
-            setting.norm <= setting.noise,
-            f"norm = {setting.norm:g}, noise = {setting.noise:g}",
-        ),
-    }
-    for assumption, (holds, found) in asked.items():
+        (f"norm <= noise ({unit})", setting.norm <= setting.noise, found),
+    )
+    for assumption, holds, found in assumptions:
         if not holds:
             raise AssumptionError(THEOREM, assumption, found)
 
@@ -124,8 +125,7 @@ class SharpEnsemble(LinearEnsemble):
     """The members are kept unscaled."""
 
     def __init__(self, recipe: SharpEnsembleSampling, dim: int, address: Address) -> None:
-        laws = recipe.initial_law, recipe.reward_law
-        super().__init__(dim, recipe.lam, recipe.size, *laws, address)
+        super().__init__(recipe, dim, recipe.lam, address)
         self.factor = recipe.factor
 
     @property

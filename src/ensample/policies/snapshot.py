@@ -20,11 +20,13 @@ from ensample.checks import LARGEST, LARGEST_REWARD, boolean, file_path, instanc
 from ensample.codec import describe, rebuild, upgrade, without_modules
 from ensample.errors import EnsampleError, InvalidArgument, SnapshotError, SnapshotWarning
 from ensample.files import write_whole
+from ensample.member_rules import as_member_rule
 from ensample.models import Linear
+from ensample.models.learning import names_of_finite
 from ensample.plain_data import parse_json
+from ensample.policies.bookkeeping import LogSink
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Decision
 from ensample.policies.ensemble_sampling import EnsembleSampling
-from ensample.policies.ledger import LogSink, finite_arrays
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.policies.tensors import (
@@ -54,8 +56,8 @@ def save(policy: Policy, path: str | os.PathLike[str], log: bool = True) -> None
     file = file_path("path", path)
     tensors: Tensors = {f"state.{name}": values for name, values in policy.model.arrays().items()}
     if log:
-        policy._require_log("save(log=True)")
-        columns = policy._ledger.columns()
+        policy.bookkeeping.require_log("save(log=True)")
+        columns = policy.bookkeeping.columns()
         tensors |= {f"log.{name}": np.array(column) for name, column in columns.items()}
     tensors |= open_columns(policy.open_decisions, policy.arms.dim)
     tensors |= {f"arms.{name}": values for name, values in stored_parameters(policy.arms).items()}
@@ -124,7 +126,9 @@ def load(
             policy = restored(*read(path), recipe, arms)
             if verify:
                 check_replay(policy)
-        policy._log_to(log)
+        if log is not True:
+            policy.recipe.check_log(policy.arms, log)
+            policy.bookkeeping.log_to(log)
         return policy
     except SnapshotError as error:
         error.args = (f"{os.fspath(path)}: {error}",)
@@ -147,8 +151,9 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, Tensors]:
 
 def file_content(path: str | os.PathLike[str]) -> bytes:
     """Return the bytes of a regular file. A pipe or a device would not begin, or not end."""
+    place = file_path("path", path)
     try:
-        with open(file_path("path", path), "rb", opener=without_waiting) as file:
+        with open(place, "rb", opener=without_waiting) as file:
             is_file = os.path.isfile(file.fileno())
             content = file.read() if is_file else b""
     except (OSError, ValueError, MemoryError) as error:
@@ -185,17 +190,17 @@ def restored(content: Any, tensors: Tensors, recipe: Recipe | None, arms: Arms |
     if log:
         check_log(policy, log, round, version)
     check_open(policy, waiting, round, version, log.get("rounds", np.zeros(0, np.int64)))
-    ledger = policy._ledger
-    restore_state(policy, part_of(tensors, "state"), version)
-    for name, column in ledger.columns().items() if log else ():
+    books = policy.bookkeeping
+    check_finite(policy, part_of(tensors, "state"))
+    books.restore(part_of(tensors, "state"), version)
+    for name, column in books.columns().items() if log else ():
         values = np.minimum(log[name], 1.0) if name == "propensities" else log[name]
         column.frombytes(values.tobytes())
-    ledger.round, ledger.version = round, version
-    check_fault(policy)
-    ledger.update_checks()
+    books.round = round
+    check_state(policy)
     for row in range(len(waiting["round"])):
-        decision = open_decision(waiting, row, policy._origin)
-        ledger.open[decision.round] = decision
+        decision = open_decision(waiting, row, policy.origin)
+        books.open[decision.round] = decision
     return policy
 
 
@@ -237,7 +242,7 @@ def with_stored_members(description: Any, recipe: Recipe) -> Recipe:
     """
     if not isinstance(recipe, EnsembleSampling) or "fresh" in description:
         return recipe
-    linear = isinstance(recipe.model, Linear) and not recipe.rule.looks
+    linear = isinstance(recipe.model, Linear) and not as_member_rule(recipe.member).looks
     if description.get("bold") and recipe.learns_scale and linear:
         warnings.warn(
             "an earlier release saved this policy and boosted some of its rounds, which this one "
@@ -292,8 +297,8 @@ def layout_of(policy: Policy) -> Layout:
     fixed = {f"arms.{name}": values for name, values in stored_parameters(policy.arms).items()}
     fixed |= {f"state.{name}": values for name, values in policy.model.arrays().items()}
     layout: Layout = {name: (values.dtype, values.shape) for name, values in fixed.items()}
-    if policy._ledger.keeps_log:
-        columns = policy._ledger.columns().items()
+    if policy.bookkeeping.keeps_log:
+        columns = policy.bookkeeping.columns().items()
         layout |= {f"log.{name}": (np.dtype(column.typecode), (None,)) for name, column in columns}
     layout |= {f"open.{name}": (WHOLE, (None,)) for name in ("round", "version", "member", "arm")}
     layout |= {"open.standing": (FLAG, (None,)), "open.propensity": (FLOAT, (None,))}
@@ -336,7 +341,9 @@ def check_log(policy: Policy, log: Tensors, round: int, version: int) -> None:
         expected = f"{policy.arms.dim} features for each of {unnumbered} arms that have no number"
         raise SnapshotError.about("log.others", others, expected)
     check_range("log.others", others, -LARGEST, LARGEST)
-    check_range("log.rewards", log["rewards"], -LARGEST_REWARD, LARGEST_REWARD)
+    low, high = policy.recipe.model.reward_range
+    least, most = max(low, -LARGEST_REWARD), min(high, LARGEST_REWARD)
+    check_range("log.rewards", log["rewards"], least, most)
     check_propensities("log.propensities", log["propensities"])
 
 
@@ -392,26 +399,25 @@ def require(part: str, values: NDArray[Any], good: BoolArray, expected: str) -> 
         raise SnapshotError.about(name, values[place].item(), expected)
 
 
-def restore_state(policy: Policy, state: Tensors, version: int) -> None:
-    """Put the arrays of a file in place of the model's, once it is sure that they are finite."""
-    model = policy.model
-    for name in finite_arrays(model):  # a model of the user's own may have infinities
+def check_finite(policy: Policy, state: Tensors) -> None:
+    """Raise on infinities and NaN in arrays of a file that had none in a new policy."""
+    for name in names_of_finite(policy.model):  # a model of the user's own may have infinities
         require(f"state.{name}", state[name], np.isfinite(state[name]), "a finite number")
-    for name, values in model.arrays().items():
-        values[...] = state[name]
-    if model.count != version:
-        raise SnapshotError.about("content.version", version, f"{model.count}, as in the state")
 
 
-def check_fault(policy: Policy) -> None:
-    fault = policy.model.fault()
+def check_state(policy: Policy) -> None:
+    """Raise unless the model counts as many observations as the file, and finds no fault."""
+    count, fault = policy.model.count, policy.model.fault()
+    if count != policy.version:
+        expected = f"{count}, as in the state"
+        raise SnapshotError.about("content.version", policy.version, expected)
     if fault is not None:
         raise SnapshotError(f"state: {fault}")
 
 
 def check_replay(policy: Policy) -> None:
     """Raise unless the learned state is what the log gives, bit for bit."""
-    if not policy._ledger.keeps_log:
+    if not policy.bookkeeping.keeps_log:
         raise SnapshotError("saved without its log, so that nothing can be verified")
     try:
         again = policy.recipe.replay(policy.arms, policy.log(), policy.seed).model.arrays()

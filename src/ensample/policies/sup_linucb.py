@@ -12,12 +12,12 @@ from ensample.arms import Arms, Offer
 from ensample.checks import instance, number, whole
 from ensample.models import LinearModel
 from ensample.policies.decision import LAST_ROUND
-from ensample.policies.recipe import Recipe
+from ensample.policies.recipe import LARGEST_SCALE, Recipe
 from ensample.randomness import Address
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_finite
 from ensample.theory.guarantee import Theorem
-from ensample.types import FloatArray
+from ensample.types import FloatArray, IntArray
 
 THEOREM = "SupLinUCB.from_theorem"
 
@@ -60,11 +60,9 @@ class SupLinUCB(Recipe):
     theorem_counts_arms: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "horizon", whole("horizon", self.horizon, 1, LAST_ROUND))
-        object.__setattr__(self, "radius", number("radius", self.radius, 0.0, 1e50))
-        object.__setattr__(
-            self, "regularization", number("regularization", self.regularization, 1e-12, 1e50)
-        )
+        horizon = whole("horizon", self.horizon, 1, LAST_ROUND)
+        self.set_fields(horizon=horizon, radius=number("radius", self.radius, 0.0, LARGEST_SCALE))
+        self.check_regularization(auto=False)
         instance("setting", self.setting, Setting | None, "a Setting, or None")
 
     @classmethod
@@ -79,15 +77,9 @@ class SupLinUCB(Recipe):
         require_finite(THEOREM, setting)
         Theorem(THEOREM, failures=1).require_confidence(setting)
         assert setting.arms is not None
-        chance = 2.0 * (
-            math.log(2.0)
-            + math.log(setting.horizon)
-            + math.log(setting.arms)
-            - math.log(setting.delta)
-        )
-        radius = (
-            setting.noise * math.sqrt(chance) + math.sqrt(setting.regularization) * setting.norm
-        )
+        events = math.log(2.0) + math.log(setting.horizon) + math.log(setting.arms)
+        chance = math.sqrt(2.0 * (events - math.log(setting.delta)))
+        radius = setting.noise * chance + math.sqrt(setting.regularization) * setting.norm
         return cls(setting.horizon, radius, setting.regularization, setting=setting)
 
     @property
@@ -135,6 +127,10 @@ class StagedModel(LinearModel):
         assert offer.rows is not None  # standing arms, as the policy has seen
         arm, _, _ = self.choice()
         return arm, offer.rows[arm]
+
+    def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
+        arm, x = self.best(0, offer)
+        return np.array([arm], np.int64), np.array([x @ self.theta(0)])
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         stages = self.grams, self.inverses, self.targets, self.means

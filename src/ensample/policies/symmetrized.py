@@ -6,13 +6,13 @@ import numpy as np
 
 from ensample.arms import Arms
 from ensample.models import LinearEnsemble
-from ensample.policies.recipe import EnsembleRecipe
+from ensample.policies.recipe import PerturbationRecipe
 from ensample.randomness import Address
 from ensample.types import FloatArray
 
 
 @dataclass(frozen=True)
-class SymmetrizedEnsembleSampling(EnsembleRecipe):
+class SymmetrizedEnsembleSampling(PerturbationRecipe):
     """Draw a member and a sign each round and act greedily on the ridge estimate plus or minus the member's perturbation.
 
     theta_t = theta_hat + xi_t scale V^-1 S^J with S^j = W^j + sum_i X_i Z_i^j, W ~ N(0, lam I), Z ~ N(0, 1), and xi_t = -1 or
@@ -53,8 +53,7 @@ class SymmetrizedEnsemble(LinearEnsemble):
     """Every member is there twice, with both signs."""
 
     def __init__(self, recipe: SymmetrizedEnsembleSampling, dim: int, address: Address) -> None:
-        laws = recipe.initial_law, recipe.reward_law
-        super().__init__(dim, recipe.lam, recipe.size, *laws, address)
+        super().__init__(recipe, dim, recipe.lam, address)
         self.size = 2 * recipe.size
         self.sums = np.hstack((self.sums, -self.sums))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ensample import _core
@@ -12,12 +13,13 @@ from ensample.arms import Arms
 from ensample.calibration import AUTO, Inflation
 from ensample.checks import boolean, instance
 from ensample.errors import InvalidArgument
-from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
+from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, Model, RewardModel
+from ensample.models.glm import EXACT
 from ensample.perturbations import GAUSSIAN, Gaussian
 from ensample.perturbations.gaussian import standard_normals
-from ensample.policies.generalized import EXACT, Laplace, StreamPosterior
+from ensample.policies.glm import ExactDraw, StreamDraw
 from ensample.policies.perturbed_history import HistoryModel
-from ensample.policies.recipe import Recipe, number_or_auto
+from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.theory import Setting, radius
 from ensample.theory.assumptions import require_regularization
@@ -68,34 +70,26 @@ class ThompsonSampling(Recipe):
     model: RewardModel = field(default=LINEAR, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", number_or_auto("scale", self.scale, 0.0, 1e50))
-        object.__setattr__(
-            self,
-            "regularization",
-            number_or_auto("regularization", self.regularization, 1e-12, 1e50),
-        )
-        object.__setattr__(self, "adaptive", boolean("adaptive", self.adaptive))
+        self.check_scale()
+        self.check_regularization()
+        self.set_fields(adaptive=boolean("adaptive", self.adaptive))
         instance("setting", self.setting, Setting | None, "a Setting, or None")
         self.check_half_life()
         self.check_model(Linear, GeneralizedLinear)
         if self.adaptive and not isinstance(self.model, Linear):
-            raise InvalidArgument(
-                "adaptive", True, f"False with {self.model!r}, whose noise is known"
-            )
+            expected = f"False with {self.model!r}, whose noise is known"
+            raise InvalidArgument("adaptive", True, expected)
         if self.half_life is not None and self.adaptive:
-            raise InvalidArgument(
-                "half_life", self.half_life, "None with adaptive=True, which looks at all rewards"
-            )
-        if self.setting is not None and self.adaptive:
-            raise InvalidArgument(
-                "adaptive", True, "False with a setting, whose theorem decides the scale"
-            )
-        if self.setting is not None and self.setting.regularization != self.lam:
-            raise InvalidArgument(
-                "regularization",
-                self.regularization,
-                f"{self.setting.regularization:g}, as in the setting",
-            )
+            expected = "None with adaptive=True, which looks at all rewards"
+            raise InvalidArgument("half_life", self.half_life, expected)
+        if self.setting is None:
+            return
+        if self.adaptive:
+            expected = "False with a setting, whose theorem decides the scale"
+            raise InvalidArgument("adaptive", True, expected)
+        if self.setting.regularization != self.lam:
+            expected = f"{self.setting.regularization:g}, as in the setting"
+            raise InvalidArgument("regularization", self.regularization, expected)
 
     @classmethod
     def from_theorem(cls, setting: Setting) -> Self:
@@ -117,26 +111,22 @@ class ThompsonSampling(Recipe):
 
     @property
     def reward_law(self) -> Gaussian:
-        """The law to judge its randomness by: of the last round's scale where a theorem decides it."""
-        return Gaussian(
-            self.unit_scale if self.setting is None else self.scale_after(self.setting.horizon)
-        )
+        """The law to judge its randomness by: of the last round's scale if a theorem decides it."""
+        horizon = None if self.setting is None else self.setting.horizon
+        return Gaussian(self.unit_scale if horizon is None else self.scale_after(horizon))
 
     def scale_after(self, count: int) -> float:
-        """scale_t after `count` rewards; of an adaptive recipe, what multiplies their standard deviation."""
+        """Return scale_t after `count` rewards; of an adaptive recipe, what multiplies their standard deviation."""
         setting = self.setting
         if setting is None:
             return self.unit_scale
-        return self.unit_scale * radius(
-            replace(setting, delta=setting.delta / (4.0 * setting.horizon)), count
-        )
+        smaller = replace(setting, delta=setting.delta / (4.0 * setting.horizon))
+        return self.unit_scale * radius(smaller, count)
 
-    def build(self, arms: Arms, address: Address) -> DrawnModel:
+    def build(self, arms: Arms, address: Address) -> Model:
         if isinstance(self.model, GeneralizedLinear):
-            return (Laplace if self.model.fit == EXACT else StreamPosterior)(self, arms, address)
-        if (
-            self.calibrates
-        ):  # V changes with its prior: theta_hat + sigma V^-1 (sqrt(prior) w + R'g), R'R = sum x x'
+            return (Laplace if self.model.fit == EXACT else StreamDraw)(self, arms, address)
+        if self.calibrates:  # theta_hat + sigma V^-1 (sqrt(prior) w + R'g), as V's prior changes
             return HistoryModel(self, arms, GAUSSIAN, GAUSSIAN, address)
         if self.half_life is not None:  # N(0, scale^2 V) as scale times N(0, lam I) + N(0, R'R)
             laws = Gaussian(math.sqrt(self.lam) * self.unit_scale), Gaussian(self.unit_scale)
@@ -152,11 +142,8 @@ class ThompsonSampling(Recipe):
         if setting is None:
             return Inflation(self.unit_scale)
         tail = 2.0 * math.log(4.0 * setting.horizon / setting.delta)
-        return Inflation(
-            self.unit_scale * math.sqrt(setting.regularization) * setting.norm,
-            self.unit_scale * setting.noise,
-            tail,
-        )
+        base = self.unit_scale * math.sqrt(setting.regularization) * setting.norm
+        return Inflation(base, self.unit_scale * setting.noise, tail)
 
 
 class ThompsonModel(DrawnModel):
@@ -192,3 +179,10 @@ class ThompsonModel(DrawnModel):
             return scale
         count, _, squares = self.rewards.tolist()
         return scale * math.sqrt(squares / max(count, 1.0))
+
+
+class Laplace(ExactDraw):
+    """N(theta_hat, scale^2 H^-1): GLM-TSL."""
+
+    def draw_from(self, rng: Generator) -> FloatArray:
+        return np.asarray(self.centre.theta + _core.multiply(self.centre.inverse, self.shift(rng)))

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
 from ensample.checks import number, vector, whole
 from ensample.errors import InvalidArgument
-from ensample.models.logistic import LOGISTIC_LINK, logistic_mean
+from ensample.models.glm import LOGISTIC_LINK, logistic_mean
 from ensample.problems.families import unit_rows
 from ensample.problems.family import Family
 from ensample.problems.linear import LinearProblem

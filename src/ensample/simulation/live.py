@@ -160,8 +160,7 @@ def propensities_of(
     policy: Policy, decision: Decision, features: FloatArray | None
 ) -> list[float] | None:
     """Return the propensities of a decision's round; None where the recipe does not know them."""
-    offer = policy.arms if features is None else policy.arms.offer(features)
     try:
-        return [float(share) for share in policy._shares(decision.round, offer)]
+        return [float(share) for share in policy.propensities(features, round=decision.round)]
     except PropensityError:
         return None

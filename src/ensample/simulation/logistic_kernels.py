@@ -12,6 +12,7 @@ import numpy as np
 
 from ensample.member_rules import UniformMember
 from ensample.models import Logistic
+from ensample.models.glm import EXACT
 from ensample.policies import (
     EVILL,
     EnsembleSampling,
@@ -23,7 +24,6 @@ from ensample.policies import (
     Recipe,
     ThompsonSampling,
 )
-from ensample.policies.generalized import EXACT
 from ensample.policies.kveton_phe import independent_rows
 from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.simulation.dispatch import Evaluation, SimulatedRun, simulates

@@ -120,8 +120,8 @@ class Watched:
         offer = policy.arms if offered is None else policy.arms.offer(offered)
         promised = promises(offer, thetas)
         weights = np.ones(len(thetas))
-        if model.size is not None and policy._rule is not None:
-            weights = np.asarray(policy._rule.weights(round, model.size, lambda: promised))
+        if model.size is not None and model.rule is not None:
+            weights = np.asarray(model.rule.weights(round, model.size, lambda: promised))
         optimistic = promised >= problem.best_mean(offered) - ROUNDING
         gap = acting - problem.theta
         return RoundLook(

@@ -19,7 +19,7 @@ from ensample.perturbations import (
     Sphere,
     Uniform,
 )
-from ensample.policies.recipe import EnsembleRecipe, PerturbationRecipe, Recipe
+from ensample.policies.recipe import PerturbationRecipe, Recipe
 
 Options = dict[str, Any]
 
@@ -56,14 +56,14 @@ def law_options(recipe: PerturbationRecipe) -> Options:
     return {"initial": law_of(recipe.initial_law), "reward": law_of(recipe.reward_law)}
 
 
-def member_options(recipe: EnsembleRecipe) -> Options:
+def member_options(recipe: PerturbationRecipe) -> Options:
     """Return the options that say how many members there are and who acts."""
     rule = as_member_rule(recipe.member)
     stay = rule.rounds if isinstance(rule, StickyMember) else 1
     return {"size": recipe.size, "rule": RULES[type(rule)], "stay": stay}
 
 
-def ensemble_options(recipe: EnsembleRecipe) -> Options:
+def ensemble_options(recipe: PerturbationRecipe) -> Options:
     """Return the options of members with perturbations."""
     return member_options(recipe) | law_options(recipe)
 
@@ -81,12 +81,12 @@ def why_not_fading(recipe: Recipe) -> str:
     return f"this kernel does not know half_life={recipe.half_life:g}" if forgets else ""
 
 
-def why_not_stored(recipe: EnsembleRecipe) -> str:
+def why_not_stored(recipe: PerturbationRecipe) -> str:
     reason = "this kernel keeps its members, and fresh=True draws them anew each round"
     return reason if recipe.draws_fresh else ""
 
 
-def why_not_fresh(recipe: EnsembleRecipe) -> str:
+def why_not_fresh(recipe: PerturbationRecipe) -> str:
     reason = "this kernel draws its members anew each round, and fresh=False keeps them"
     return "" if recipe.draws_fresh else reason
 
@@ -97,21 +97,21 @@ def why_not_laws(recipe: PerturbationRecipe) -> str:
     return next(unknown, "")
 
 
-def why_not_members(recipe: EnsembleRecipe) -> str:
+def why_not_members(recipe: PerturbationRecipe) -> str:
     if recipe.intercept and not recipe.calibrates:
         return 'kernels know an intercept only where scale="auto"'
     known = type(as_member_rule(recipe.member)) in RULES
     return why_not_laws(recipe) or ("" if known else f"kernels do not know {recipe.member!r}")
 
 
-def why_not_lazy(recipe: EnsembleRecipe) -> str:
+def why_not_lazy(recipe: PerturbationRecipe) -> str:
     """Return why a kernel that computes one member a round cannot run a recipe."""
     optimistic = type(recipe.member) is OptimisticMember
     reason = "the optimistic rule looks at every member" if optimistic else ""
     return why_not_members(recipe) or reason
 
 
-def why_not_moving(recipe: EnsembleRecipe) -> str:
+def why_not_moving(recipe: PerturbationRecipe) -> str:
     """Return why a kernel without standing arms cannot run a recipe."""
     reason = "kernels know an intercept only where finitely many arms stand"
     return why_not_fading(recipe) or (reason if recipe.intercept else why_not_lazy(recipe))

@@ -14,49 +14,49 @@ if TYPE_CHECKING:
     from ensample.policies.policy import Policy
     from ensample.policies.recipe import Recipe
 
-
 SHOWN = 5  # arms
-LIVELY = 5_000_000  # products that a page may wait for: members x arms x features of all votes
+MOST_PRODUCTS = 5_000_000  # members x arms x features of the votes that a page may wait for
 
 
 def recipe_html(recipe: "Recipe") -> str:
-    """Its fields, and which of them were given."""
-    title = f"<p><strong>{type(recipe).__name__}</strong></p>"
+    """Return a table of the fields of a recipe, and which of them were given."""
     if not is_dataclass(recipe):
         return f"<p>{code(recipe)}</p>"
-    own = [field for field in fields(recipe) if field.repr]
+    title = f"<p><strong>{type(recipe).__name__}</strong></p>"
     rows = [
         [field.name, code(getattr(recipe, field.name)), "" if usual(recipe, field) else "given"]
-        for field in own
+        for field in fields(recipe)
+        if field.repr
     ]
     return title + table(["field", "value", ""], rows) if rows else title
 
 
 def policy_html(policy: "Policy") -> str:
-    """What it is, how far it is, what its rewards were, and the arms that it played most."""
-    with policy._ledger.lock:
-        ledger = policy._steady()
-        arms, rewards = np.array(ledger.arms, np.int64), np.array(ledger.rewards)
-        said: dict[str, Any] = {
+    """Return what a policy is, how far it is, its rewards, and the arms that it played most."""
+    with policy.bookkeeping.lock:
+        books = policy.bookkeeping.settled()
+        arms, rewards = np.array(books.arms, np.int64), np.array(books.rewards)
+        found: dict[str, Any] = {
             "recipe": brief(policy.recipe),
             "arms": code(policy.arms),
-            "decisions": ledger.round,
-            "rewards learned": ledger.version,
+            "decisions": books.round,
+            "rewards learned": books.version,
         }
-        if ledger.open:
-            said["waiting for a reward"] = len(ledger.open)
+        if books.open:
+            found["waiting for a reward"] = len(books.open)
         calibration = policy.calibration
-        if calibration is not None and ledger.version:
-            said["noise, as learned"] = calibration.sigma
+        if calibration is not None and books.version:
+            found["noise, as learned"] = calibration.sigma
         if rewards.size:
-            said["mean reward"] = float(rewards.mean())
-            said["mean reward over time"] = sparkline(*in_windows(rewards), "mean reward over time")
-        played = arms[arms != UNNUMBERED]
-        return facts(said) + (most_played(policy, arms, rewards) if played.size else "")
+            found["mean reward"] = float(rewards.mean())
+            over_time = sparkline(*in_windows(rewards), "mean reward over time")
+            found["mean reward over time"] = over_time
+        numbered = bool((arms != UNNUMBERED).any())
+        return facts(found) + (most_played(policy, arms, rewards) if numbered else "")
 
 
 def most_played(policy: "Policy", arms: IntArray, rewards: FloatArray) -> str:
-    """The standing arms that were rewarded most often."""
+    """Return a table of the standing arms that were rewarded most often."""
     numbers, places, counts = np.unique(arms, return_inverse=True, return_counts=True)
     sums = np.bincount(places, rewards)
     order = [place for place in np.argsort(-counts, kind="stable") if numbers[place] != UNNUMBERED]
@@ -71,9 +71,9 @@ def most_played(policy: "Policy", arms: IntArray, rewards: FloatArray) -> str:
 
 
 def next_shares(policy: "Policy") -> FloatArray | None:
-    """The propensities of the standing arms, where they are known and soon counted."""
+    """Return the propensities of the standing arms, if they are known and soon counted."""
     rows, size = policy.arms.rows, policy.model.size
-    if rows is None or (size or 1) * rows.size > LIVELY:
+    if rows is None or (size or 1) * rows.size > MOST_PRODUCTS:
         return None
     try:
         return policy.propensities()
