@@ -1,6 +1,6 @@
 """The state of an experiment: a fold of its events. `apply` is all that changes it.
 
-A new reward with which the model would not stay finite (`policies.ledger`) is an error and is not kept. One that an earlier
+A new reward with which the model would not stay finite (`models.learning`) is an error and is not kept. One that an earlier
 release has kept, and a default that is due, cannot be refused. It is left out of the model, with a warning that names the
 decision.
 """
