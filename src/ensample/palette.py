@@ -23,7 +23,8 @@ COLOURS = (
     Pair("#b3261e", "#f28b82"),
     Pair("#757575", "#a3a3a3"),
 )
-# From few to many: lightness falls on a light page and hue turns, so that steps show in print and to the colour-blind.
+# From few to many: lightness falls on a light page and hue turns, so that steps show in print and
+# to the colour-blind.
 RAMP_COLOURS = (
     Pair("#d07c00", "#ffd166"),
     Pair("#cc5a35", "#f9a65a"),

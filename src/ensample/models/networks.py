@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample import _core
-from ensample.perturbations.gaussian import standard_normals
+from ensample.perturbations.laws import standard_normals
 from ensample.types import FloatArray, IntArray
 
 ACTIVATIONS = {"relu": 0, "leaky": 1, "tanh": 2}

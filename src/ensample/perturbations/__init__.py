@@ -1,9 +1,9 @@
 """Laws of the perturbations: P_R of the rewards (scalar) and P_I of the initial vectors.
 
-Each law knows its scale, variance, subGaussian constant and anti-concentration, how to draw, and how to draw
-the sum of n of its draws in one step where that law is known. The paper asks of a law (its appendix on
-generalising the perturbations) that it be symmetric, i.i.d., 1-subGaussian and of variance at least 1/2
-after division by its subGaussian constant.
+Each law knows its scale, variance, subGaussian constant and anti-concentration, how to draw, and
+how to draw the sum of n of its draws in one step where that law is known. The paper asks of a law
+(its appendix on generalising the perturbations) that it be symmetric, i.i.d., 1-subGaussian and of
+variance at least 1/2 after division by its subGaussian constant.
 
 A law of your own is a small frozen dataclass:
 
@@ -23,12 +23,16 @@ A law of your own is a small frozen dataclass:
 (3,)
 """
 
-from ensample.perturbations.centered_binomial import CenteredBinomial
-from ensample.perturbations.gaussian import GAUSSIAN, P_N, Gaussian
 from ensample.perturbations.law import InitialLaw, Perturbation, drawn
-from ensample.perturbations.rademacher import Rademacher
-from ensample.perturbations.sphere import Sphere
-from ensample.perturbations.uniform import Uniform
+from ensample.perturbations.laws import (
+    GAUSSIAN,
+    P_N,
+    CenteredBinomial,
+    Gaussian,
+    Rademacher,
+    Sphere,
+    Uniform,
+)
 
 __all__ = [
     "GAUSSIAN",

@@ -36,11 +36,11 @@ class InitialLaw(ABC):
 
     @property
     def anticoncentration(self) -> tuple[float, float]:
-        """(c, p) with P(u'W >= c |u|) >= p for every u; (1/3, 0.01) of the appendix unless the law knows better."""
+        """(c, p) with P(u'W >= c |u|) >= p for every u; the appendix's by default."""
         return self.subgaussian / 3.0, 0.01
 
     def norm_bound(self, dim: int, log_delta: float) -> float:
-        """A length that |W| exceeds with probability at most delta = exp(log_delta) (appendix, norm lemma)."""
+        """Return a length that |W| exceeds with probability at most exp(log_delta) (norm lemma)."""
         return self.subgaussian * math.sqrt(2.0 * dim - 4.0 * log_delta)
 
     def rescaled(self, scale: float) -> Self:
@@ -63,7 +63,7 @@ class Perturbation(InitialLaw):
         """Independent draws in an array of the given shape."""
 
     def draw_sum(self, rng: Generator, counts: ArrayLike | int) -> FloatArray:
-        """For each n in `counts`, the sum of n independent draws. Here: draw them all and add, O(sum of counts)."""
+        """Draw, for each n in `counts`, the sum of n draws: here in O(sum of counts)."""
         counts = whole_counts(counts)
         ends = np.cumsum(counts.ravel())
         total = int(ends[-1]) if ends.size else 0
@@ -95,7 +95,7 @@ def whole_counts(counts: ArrayLike | int) -> IntArray:
 
 
 def drawn(law: InitialLaw, values: object, shape: tuple[int, ...]) -> FloatArray:
-    """What a law drew, once it is seen to be usable: a law may be the user's own, and use its array again."""
+    """Return a checked copy of what a law drew: a user's law may use its array again."""
     if is_ours(type(law)) and isinstance(values, np.ndarray):
         return values
     if not isinstance(values, np.ndarray) or values.shape != shape or values.dtype != np.float64:

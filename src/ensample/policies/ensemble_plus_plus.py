@@ -11,7 +11,7 @@ from ensample.arms import Arms
 from ensample.checks import number, whole
 from ensample.models import DrawnModel
 from ensample.perturbations import Sphere
-from ensample.perturbations.gaussian import standard_normals
+from ensample.perturbations.laws import standard_normals
 from ensample.policies.recipe import LARGEST_SIZE, Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray

@@ -16,7 +16,7 @@ from ensample.arms import Arms
 from ensample.models import DrawnModel, GeneralizedLinear, LinearModel, Model
 from ensample.models.exact import ExactModel, root_of
 from ensample.models.neural import Trained
-from ensample.perturbations.gaussian import standard_normals
+from ensample.perturbations.laws import standard_normals
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray

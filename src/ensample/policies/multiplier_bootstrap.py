@@ -13,7 +13,7 @@ from ensample.checks import number, whole
 from ensample.member_rules import UNIFORM_MEMBER, MemberRule
 from ensample.models import Chooser, LinearModel, Model
 from ensample.models.base import Choice, fault_of_counts
-from ensample.perturbations.gaussian import standard_normals
+from ensample.perturbations.laws import standard_normals
 from ensample.policies.kveton_phe import independent_rows
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream

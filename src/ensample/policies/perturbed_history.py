@@ -16,7 +16,7 @@ from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, Model
 from ensample.models.base import fault_of_counts
 from ensample.models.glm import EXACT
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
-from ensample.perturbations.gaussian import standard_normals
+from ensample.perturbations.laws import standard_normals
 from ensample.policies.bookkeeping import LogSink
 from ensample.policies.glm import ExactDraw, StreamDraw
 from ensample.policies.recipe import PerturbationRecipe, Recipe

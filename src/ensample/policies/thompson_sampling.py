@@ -16,7 +16,7 @@ from ensample.errors import InvalidArgument
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, Model, RewardModel
 from ensample.models.glm import EXACT
 from ensample.perturbations import GAUSSIAN, Gaussian
-from ensample.perturbations.gaussian import standard_normals
+from ensample.perturbations.laws import standard_normals
 from ensample.policies.glm import ExactDraw, StreamDraw
 from ensample.policies.perturbed_history import HistoryModel
 from ensample.policies.recipe import Recipe

@@ -1,4 +1,4 @@
-"""What a theorem promises, and with which probability."""
+"""What is proved for a recipe, and what is measured of the general theorem."""
 
 from dataclasses import dataclass
 
@@ -31,11 +31,9 @@ class Theorem:
         """Raise for a delta at which it says nothing."""
         instance("setting", setting, Setting, "a Setting")
         if self.failures * setting.delta >= 1.0:
-            raise AssumptionError(
-                self.name,
-                f"delta < {1 / self.failures:.4g} (it holds with probability 1 - {self.failures} delta)",
-                f"delta = {setting.delta:g}",
-            )
+            holds = f"it holds with probability 1 - {self.failures} delta"
+            needed = f"delta < {1 / self.failures:.4g} ({holds})"
+            raise AssumptionError(self.name, needed, f"delta = {setting.delta:g}")
 
 
 THEOREM_ONE = Theorem("Theorem 1", 4)
@@ -44,3 +42,26 @@ COROLLARY = Theorem("the Corollary for LinPHE", 3)
 OPTIMISTIC_RULE = Theorem("the optimistic member rule", 3)  # not of the paper
 LINUCB_THEOREM = Theorem("the general theorem for LinUCB", 2)
 GENERAL_THEOREM = Theorem("the general theorem", 1)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """gamma and p of the general theorem, estimated from runs; see `theory.measure`.
+
+    A run's gamma is the largest |theta_t - theta*|_V of the rounds that were looked at, its p the
+    least probability, given the past, that theta_t promises at least the best mean.
+    """
+
+    gamma: float  # which a share 1 - delta of the runs stayed within
+    p: float  # which a share 1 - delta of the runs stayed above
+    typical_gamma: float  # medians over rounds and runs
+    typical_p: float
+    bound: float | None  # `regret_bound(gamma, p, setting)`; None if it does not apply
+    regret: float  # the mean over runs
+    setting: Setting
+    runs: int
+
+    @property
+    def trivial(self) -> float:
+        """2ST, which any regret is at most."""
+        return 2.0 * self.setting.norm * self.setting.horizon

@@ -16,7 +16,7 @@ DOUBLINGS = 99  # 2^99 is within the largest horizon of a Setting
 def informative_horizon(
     setting: Setting, bound: Callable[[Setting], float] = theorem_bound
 ) -> int | None:
-    """The horizon from which `bound` is below the trivial 2ST (rewards' means lie in [-S, S]); None if there is none.
+    """The horizon from which `bound` is below the trivial 2ST; None if there is none.
 
     >>> informative_horizon(Setting(dim=2, arms=10, horizon=1000, noise=1, norm=1)) > 10**9
     True
@@ -48,7 +48,7 @@ def sublinear_horizon(
 
 
 def last_start(holds: Callable[[int], bool]) -> int | None:
-    """The least horizon from which `holds` stays true, for a condition that changes at most once a doubling."""
+    """The least horizon from which `holds` stays true, if it changes at most once a doubling."""
 
     def certain(horizon: int) -> bool:
         try:

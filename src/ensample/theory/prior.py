@@ -11,7 +11,7 @@ from ensample.theory.setting import Setting
 
 @dataclass(frozen=True)
 class Work:
-    """One row of the comparison. `regret_order` and `size_order` leave out constants and, in the regret, logarithms."""
+    """One row of the comparison. The orders leave out constants and, in the regret, logarithms."""
 
     work: str
     year: int
@@ -26,11 +26,11 @@ class Work:
 
 
 def prior_work(setting: Setting) -> tuple[Work, ...]:
-    """The paper's comparison table, the two results of 2026 and what is claimed beyond linear, evaluated at a setting.
+    """The paper's comparison table, later results and claims beyond linear, at a setting.
 
     >>> [row.work for row in prior_work(Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1))]
-    ['Lu & Van Roy', 'Qin et al.', 'Janz et al.', 'Lee & Oh', 'Sun, Wang & Xu', 'Janz, Akhavan & Szepesvari',
-     'Hwang & Oh']
+    ['Lu & Van Roy', 'Qin et al.', 'Janz et al.', 'Lee & Oh', 'Sun, Wang & Xu',
+     'Janz, Akhavan & Szepesvari', 'Hwang & Oh']
     """
     instance("setting", setting, Setting, "a Setting")
     return (
@@ -54,8 +54,10 @@ WITHDRAWN = Work(
 UNSETTLED = Work(
     work="Sun, Wang & Xu",
     year=2025,
-    algorithm="generalised linear and neural ensembles: Algorithm 1 on the perturbed likelihood or loss",
-    note="arXiv 2510.10730: bounds and sizes changed between versions; unsettled, so none is given here",
+    algorithm="generalised linear and neural ensembles: Algorithm 1 on the perturbed "
+    "likelihood or loss",
+    note="arXiv 2510.10730: bounds and sizes changed between versions; unsettled, so none is "
+    "given here",
 )
 
 
@@ -106,8 +108,10 @@ def akhavan(setting: Setting) -> Work:
     return Work(
         work="Janz, Akhavan & Szepesvari",
         year=2026,
-        algorithm="Algorithm 1 with unscaled sums; gamma beta_{t-1} (determinant form) applied when choosing",
-        note="any arm set; 2000 d log(T/delta) members, lam >= 80, gamma = 40; on the unit ball m <= d/2 fails",
+        algorithm="Algorithm 1 with unscaled sums; gamma beta_{t-1} (determinant form) applied "
+        "when choosing",
+        note="any arm set; 2000 d log(T/delta) members, lam >= 80, gamma = 40; on the unit ball "
+        "m <= d/2 fails",
         regret=BEST,
         regret_order=best_order(setting),
         size="d log T",

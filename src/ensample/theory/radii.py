@@ -13,7 +13,7 @@ from ensample.theory.setting import LONGEST, Setting
 
 
 def radius(setting: Setting, t: int | None = None) -> float:
-    """beta_t, the confidence radius of the ridge estimate after t rounds (t = horizon unless given).
+    """beta_t, the confidence radius of the ridge estimate after t rounds, or the horizon.
 
     beta_t = sigma sqrt(d log(1 + t/(d lam)) + 2 log(1/delta)) + sqrt(lam) S.
     With probability 1 - delta, |theta_hat_t - theta*|_{V_t} <= beta_t for all t.
@@ -30,7 +30,9 @@ def radius(setting: Setting, t: int | None = None) -> float:
 
 
 def determinant_radius(setting: Setting, known: float) -> float:
-    """beta_t in determinant form: sigma sqrt(log(det V_t / lam^d) + 2 log(1/delta)) + sqrt(lam) S, `known` the logarithm.
+    """beta_t in determinant form: sigma sqrt(log(det V_t / lam^d) + 2 log(1/delta)) + sqrt(lam) S.
+
+    `known` is the logarithm of the determinant over lam^d.
 
     At most `radius` for arms of norm <= 1, and what that is derived from.
     """
@@ -41,17 +43,19 @@ def determinant_radius(setting: Setting, known: float) -> float:
 def perturbation_scale(setting: Setting, perturbation: Perturbation = GAUSSIAN) -> float:
     """The scale of the reward perturbations that makes a member optimistic often enough.
 
-    beta_T / c where P(u'Z >= c |u|) >= p at scale 1: beta_T for Gaussian laws, 3 beta_T for the others.
+    beta_T / c where P(u'Z >= c |u|) >= p at scale 1: beta_T for Gaussian laws, 3 beta_T for the
+    others.
     """
     c, _ = unit_anticoncentration(perturbation)
     return radius(setting) / c
 
 
 def perturbation_radius(setting: Setting, perturbation: Perturbation = GAUSSIAN) -> float:
-    """gamma~_T: |theta~_t^j|_{V_t} <= gamma~_T with probability 1 - delta/T, for each member and round.
+    """gamma~_T: |theta~_t^j|_{V_t} <= gamma~_T with probability 1 - delta/T, for each j and t.
 
-    Gaussian: beta_T (sqrt(d log(1 + T/(d lam)) + 2 log(2T/delta)) + sqrt(d) + sqrt(2 log(2T/delta))).
-    Other laws: scale (sqrt(d log(1 + T/(d lam)) + 2 log(2T/delta)) + sqrt(2d + 4 log(2T/delta))), scale = 3 beta_T.
+    Gaussian: beta_T (sqrt(d log(1 + T/(d lam)) + 2 log(2T/delta)) + sqrt(d) + sqrt(2
+    log(2T/delta))). Other laws: scale (sqrt(d log(1 + T/(d lam)) + 2 log(2T/delta)) + sqrt(2d + 4
+    log(2T/delta))), scale = 3 beta_T.
     """
     log_failure = math.log(setting.delta) - math.log(2.0 * setting.horizon)
     return perturbation_scale(setting, perturbation) * spread(setting, log_failure, perturbation)
@@ -63,7 +67,9 @@ def estimator_radius(setting: Setting, perturbation: Perturbation = GAUSSIAN) ->
 
 
 def ensemble_size(setting: Setting, perturbation: Perturbation = GAUSSIAN) -> int:
-    """m of Theorem 1: (8/p^2) (K log T + log(1/delta)) rounded up, at least 1; p = p_N for Gaussian laws, else 0.01.
+    """m of Theorem 1: (8/p^2) (K log T + log(1/delta)) rounded up, at least 1.
+
+    p = p_N for Gaussian laws, otherwise 0.01.
 
     More than T members are never useful: T members, one a round, are LinPHE (the Proposition).
 

@@ -38,7 +38,7 @@ class Setting:
             object.__setattr__(self, name, value)
 
     def covers(self, other: "Setting") -> bool:
-        """Whether what holds here holds there: the same dim and horizon, and no more arms, noise and norm."""
+        """Whether bounds here hold there: same dim and horizon, no more arms, noise and norm."""
         fewer = self.arms is None or (other.arms is not None and other.arms <= self.arms)
         same = (self.dim, self.horizon) == (other.dim, other.horizon)
         return same and fewer and other.noise <= self.noise and other.norm <= self.norm

@@ -1,10 +1,12 @@
-"""Smaller ensembles with the same guarantee: Chernoff's inequality for Hoeffding's, and as many histories as there are.
+"""Smaller ensembles with the same guarantee, by Chernoff's inequality and counted histories.
 
-The paper's Proposition asks that in every round a share s = p/4 of the members be optimistic and concentrated. For a fixed
-vector of pull counts each member is, independently, with probability q >= p - delta/T, so that at most m s are with
-probability P(Bin(m, q) <= m s) <= exp(-m KL(s||q)) (Chernoff), where the paper has exp(-m p^2/8) (Hoeffding). And the pull
-counts of fewer than T rounds on K arms are C(T-1+K, K) in number, which the paper bounds by T^K. Events, probability and
-regret bound stay: B(gamma_T, s) with probability 1 - 4 delta. Not in the paper; the proof is its own with two better steps.
+The paper's Proposition asks that in every round a share s = p/4 of the members be optimistic and
+concentrated. For a fixed vector of pull counts each member is, independently, with probability q >=
+p - delta/T, so that at most m s are with probability P(Bin(m, q) <= m s) <= exp(-m KL(s||q))
+(Chernoff), where the paper has exp(-m p^2/8) (Hoeffding). And the pull counts of fewer than T
+rounds on K arms are C(T-1+K, K) in number, which the paper bounds by T^K. Events, probability and
+regret bound stay: B(gamma_T, s) with probability 1 - 4 delta. Not in the paper; the proof is its
+own with two better steps.
 """
 
 import math
@@ -35,17 +37,18 @@ class Tradeoff(NamedTuple):
 def sharp_size(
     setting: Setting, share: float | None = None, perturbation: Perturbation = GAUSSIAN
 ) -> int:
-    """Members enough for a `share` of them to be optimistic and concentrated in every round, with probability 1 - delta.
+    """Members of which a `share` is optimistic and concentrated in all rounds, but for delta.
 
     m = (log C(T-1+K, K) + log(1/delta)) / KL(share || p - delta/T) rounded up, at least 1, where
-    KL(s||q) = s log(s/q) + (1-s) log((1-s)/(1-q)). The share is p/4 unless given, as in Theorem 1, whose bound and probability
-    it keeps (see the module); p = p_N for Gaussian laws, else 0.01.
+    KL(s||q) = s log(s/q) + (1-s) log((1-s)/(1-q)). The share is p/4 unless given, as in Theorem 1,
+    whose bound and probability it keeps (see the module); p = p_N for Gaussian laws, else 0.01.
 
     >>> setting = Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
     >>> sharp_size(setting), sharp_size(setting, P_N / 8)
     (2012, 1336)
 
-    Reference: H. Chernoff, "A Measure of Asymptotic Efficiency for Tests of a Hypothesis", 1952; Lee & Oh 2024, Theorem 1.
+    Reference: H. Chernoff, "A Measure of Asymptotic Efficiency for Tests of a Hypothesis", 1952;
+    Lee & Oh 2024, Theorem 1.
     """
     require_theorem(setting, perturbation)
     share, p = checked_share(setting, share, perturbation)
@@ -58,7 +61,7 @@ def sharp_size(
 def sharp_bound(
     setting: Setting, share: float | None = None, perturbation: Perturbation = GAUSSIAN
 ) -> float:
-    """B(gamma_T, share), with probability 1 - 4 delta, for Algorithm 1 with `sharp_size` members at Theorem 1's scale.
+    """B(gamma_T, share), with probability 1 - 4 delta, for Algorithm 1 with `sharp_size` members.
 
     >>> round(sharp_bound(Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)))
     6347334
@@ -69,7 +72,7 @@ def sharp_bound(
 
 
 def sharp_share(setting: Setting, size: int, perturbation: Perturbation = GAUSSIAN) -> float:
-    """The largest share of optimistic members that `size` members are proved to keep, in hundredths of p/4.
+    """The largest share of optimistic members that `size` members keep, in hundredths of p/4.
 
     `AssumptionError` where they are too few for any.
 
@@ -90,7 +93,7 @@ def sharp_share(setting: Setting, size: int, perturbation: Perturbation = GAUSSI
 def frontier(
     setting: Setting, perturbation: Perturbation = GAUSSIAN, shares: Sequence[float] | None = None
 ) -> tuple[Tradeoff, ...]:
-    """What a smaller share saves in members and costs in regret: `sharp_size` and `sharp_bound` over shares.
+    """The trade of members for regret: `sharp_size` and `sharp_bound` over shares.
 
     Twentieths of p below p - delta/T unless given. Theorem 1 is at p/4, the fifth.
 
@@ -116,7 +119,9 @@ def frontier(
 
 
 def sharp_optimistic_size(setting: Setting) -> int:
-    """`optimistic_size` with C(T-1+K, K) histories for T^K: (log C(T-1+K, K) + log(1/delta)) / log(1/(1 - p_N)).
+    """`optimistic_size` with counted histories.
+
+    (log C(T-1+K, K) + log(1/delta)) / log(1/(1 - p_N)).
 
     `optimistic_bound` takes the size: with fewer members it is a little smaller.
 
@@ -160,8 +165,9 @@ def sharp_log_histories(setting: Setting) -> float:
 def log_choose(n: int, k: int) -> float:
     """log C(n + k, k), to the last digits for numbers of any size.
 
-    Few factors are added one by one. Else Stirling's series, in a form where nothing cancels: k log(1 + n/k) + n log(1 + k/n)
-    - log(2 pi n k/(n + k))/2 + r(n + k) - r(n) - r(k), r(x) = 1/(12 x) - 1/(360 x^3) + 1/(1260 x^5).
+    Few factors are added one by one. Otherwise by Stirling's series, in a form where nothing
+    cancels: k log(1 + n/k) + n log(1 + k/n) - log(2 pi n k/(n + k))/2 + r(n + k) - r(n) - r(k),
+    r(x) = 1/(12 x) - 1/(360 x^3) + 1/(1260 x^5).
 
     >>> round(log_choose(9_999, 20), 6) == round(math.log(math.comb(10_019, 20)), 6)
     True
@@ -182,7 +188,9 @@ def stirling(x: float) -> float:
 
 
 def divergence(s: float, gap: float) -> float:
-    """KL(s || s + gap) = q f(s/q) + (1-q) f((1-s)/(1-q)) with f(r) = r log r - r + 1 >= 0: nothing cancels.
+    """KL(s || s + gap) = q f(s/q) + (1-q) f((1-s)/(1-q)), f(r) = r log r - r + 1 >= 0.
+
+    In this form nothing cancels.
 
     >>> round(divergence(0.25, 0.25), 12) == round(0.25 * math.log(0.5) + 0.75 * math.log(1.5), 12)
     True
