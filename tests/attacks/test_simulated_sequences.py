@@ -21,7 +21,7 @@ def both(sequence: Sequence, rounds: int) -> tuple[float, float]:
     theta = np.random.default_rng(rounds).standard_normal(sequence.dim)
     problem = es.LinearProblem(es.FiniteArms(sequence.X), theta, 0.0, warmup=range(rounds))
     recipe = es.Greedy(regularization=sequence.lam)
-    arrays = problem.place()
+    arrays = problem.as_arrays()
     marks, stop = np.array([1]), np.zeros(1, np.int64)
     state = new_state(RunSize.of(arrays, sequence.dim), sequence.lam, marks, stop)
     kernel_for(recipe, problem, arrays, "eager").simulate(

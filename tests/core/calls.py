@@ -338,7 +338,7 @@ def is_logistic(kernel: str) -> bool:
 def finite_problem(rng: np.random.Generator, dim: int, arms: int) -> FiniteProblem:
     features, theta = es.FiniteArms(rng.standard_normal((arms, dim))), rng.standard_normal(dim)
     problem = es.LinearProblem(features, theta, 0.3, warmup=[0, 0], opening=[arms - 1])
-    arrays = problem.place()
+    arrays = problem.as_arrays()
     assert isinstance(arrays, FiniteProblem)
     return arrays
 

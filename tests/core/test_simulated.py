@@ -29,7 +29,7 @@ def problem() -> FiniteProblem:
     linear = es.LinearProblem(
         es.FiniteArms(features), rng.standard_normal(DIM), 2.0, warmup=WARMUP, opening=OPENING
     )
-    arrays = linear.place()
+    arrays = linear.as_arrays()
     assert isinstance(arrays, FiniteProblem)
     return arrays
 
@@ -534,7 +534,7 @@ def test_kernels_draw_the_rewards_of_python(noise: int) -> None:
 
     There is one arm, and its feature is 1: then b is the sum of the rewards.
     """
-    one = es.LinearProblem(es.FiniteArms([[1.0]]), [0.4], 0.3).place()
+    one = es.LinearProblem(es.FiniteArms([[1.0]]), [0.4], 0.3).as_arrays()
     assert isinstance(one, FiniteProblem)
     state = new_state(RunSize.of(one, 1), LAM, np.array([500]), np.zeros(1, np.int64))
     _core.simulate("epsilon_greedy", one._replace(noise=noise), state, generators(0), {})

@@ -325,7 +325,7 @@ def regret(recipe: es.Recipe, evaluation: str, seed: int, runs: int = 450) -> np
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_kernel_has_the_law_of_the_live_policy(name: str) -> None:
     recipe = RECIPES[name]
-    way = kernel_for(recipe, PROBLEM, PROBLEM.place(), "auto").evaluation
+    way = kernel_for(recipe, PROBLEM, PROBLEM.as_arrays(), "auto").evaluation
     assert way == ("lazy" if name in ("symmetrized", "sharp", "refreshed") else "eager")
     live = regret(recipe, "live", 1, runs=245)
     assert holds(stats.ks_2samp(regret(recipe, way, 2, runs=KERNEL_RUNS), live).pvalue)
@@ -438,7 +438,7 @@ def test_bad_fields_are_named(recipe: type, field: str, values: tuple) -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_only_ways_that_exist_can_be_asked_for(name: str) -> None:
-    recipe, place = RECIPES[name], PROBLEM.place()
+    recipe, place = RECIPES[name], PROBLEM.as_arrays()
     other = "eager" if kernel_for(recipe, PROBLEM, place, "auto").evaluation == "lazy" else "lazy"
     with pytest.raises(es.InvalidArgument, match=r"^evaluation = "):
         kernel_for(recipe, PROBLEM, place, other)

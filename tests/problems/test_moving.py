@@ -78,7 +78,7 @@ def test_regret_is_against_the_best_arm_of_the_moment() -> None:
 
 def test_kernels_see_the_same_path() -> None:
     problem = drawn("drift", dim=3, arms=6)
-    arrays = problem.place(100)
+    arrays = problem.as_arrays(100)
     assert (
         isinstance(arrays, FiniteProblem)
         and arrays.mean_path.shape == (100, 6)
@@ -93,10 +93,10 @@ def test_what_kernels_cannot_lay_out_is_simulated_live() -> None:
     arms = es.FiniteArms(np.eye(2))
     loud = es.MovingProblem(arms, [0.6, 0.8], es.HeteroscedasticNoise(0.1, 0.5), step=0.1)
     assert (
-        loud.place(10) is None
-        and es.MovingProblem(arms, [0.6, 0.8], 0.1, step=0.1).place(10**8) is None
+        loud.as_arrays(10) is None
+        and es.MovingProblem(arms, [0.6, 0.8], 0.1, step=0.1).as_arrays(10**8) is None
     )
-    assert es.MovingProblem(es.UnitBall(2), [0.6, 0.8], 0.1, step=0.1).place(10) is None
+    assert es.MovingProblem(es.UnitBall(2), [0.6, 0.8], 0.1, step=0.1).as_arrays(10) is None
     with pytest.warns(
         es.LiveSimulationWarning, match="MovingProblem with FiniteArms and HeteroscedasticNoise"
     ):

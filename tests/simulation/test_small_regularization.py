@@ -52,7 +52,7 @@ def test_stream_members_start_from_a_root_of_v_only_where_it_keeps_the_prior(
     lam: float, kept: bool
 ) -> None:
     """V is at most lam + 2200 / 4, and a root in doubles keeps a share of 1e-8."""
-    arrays = problem().place()
+    arrays = problem().as_arrays()
     assert isinstance(arrays, FiniteProblem)
     state = new_state(RunSize.of(arrays, 2), lam, np.array([200]), np.zeros(1, np.int64))
     assert is_prior_representable(SimulatedRun(arrays, state, RunGenerators(0, 0))) == kept

@@ -18,7 +18,7 @@ from ensample.claims.evidence import generator
 from ensample.perturbations import Gaussian
 from ensample.policies import EnsembleSampling
 from ensample.problems import LinearProblem
-from ensample.problems.families import unit_rows
+from ensample.problems.problem import unit_rows
 from ensample.randomness import RunStream
 from ensample.simulation.threads import cores, on_threads
 from ensample.types import FloatArray, IntArray, Shape

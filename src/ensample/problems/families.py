@@ -1,4 +1,4 @@
-"""Families of linear problems; each replicate of a simulation draws its own."""
+"""Named families of linear problems."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,17 +8,11 @@ from numpy.random import Generator
 
 from ensample.arms import FiniteArms, UnitBall
 from ensample.checks import number, whole
-from ensample.problems.family import Family
+from ensample.problems.family import Family, check_fields
 from ensample.problems.linear import ContextualLinearProblem, LinearProblem, ShiftedProblem
 from ensample.problems.noise import BernoulliNoise, Noise
+from ensample.problems.problem import unit_rows
 from ensample.types import FloatArray
-
-
-def unit_rows(rng: Generator, count: int, dim: int) -> FloatArray:
-    """Unit vectors in random directions: [count, dim]."""
-    rows = rng.standard_normal((count, dim))
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows
 
 
 @dataclass(frozen=True)
@@ -31,14 +25,11 @@ class RandomSphere(Family):
     noise: float | Noise = 0.3
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
 
     def draw(self, rng: Generator) -> LinearProblem:
-        return LinearProblem(
-            FiniteArms(unit_rows(rng, self.arms, self.dim)),
-            unit_rows(rng, 1, self.dim)[0],
-            self.noise,
-        )
+        arms = FiniteArms(unit_rows(rng, self.arms, self.dim))
+        return LinearProblem(arms, unit_rows(rng, 1, self.dim)[0], self.noise)
 
 
 @dataclass(frozen=True)
@@ -57,7 +48,7 @@ class LinReBoot(Family):
     noise: float | Noise = 0.1**0.5
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
 
     def draw(self, rng: Generator) -> LinearProblem:
         features = rng.random((self.arms, self.dim))
@@ -69,8 +60,7 @@ class LinReBoot(Family):
 
 @dataclass(frozen=True)
 class Kveton(Family):
-    """`kveton`: d - 1 features on the unit sphere and a bias, Bernoulli rewards with means in [0,
-    1].
+    """`kveton`: d - 1 features on the unit sphere and a bias, Bernoulli rewards.
 
     The first d arms are basis vectors with bias (the last of them the bias alone). Features are
     divided by sqrt 2 and theta multiplied by it, so that norms are at most 1.
@@ -88,19 +78,24 @@ class Kveton(Family):
         whole("arms", self.arms, self.dim)
 
     def draw(self, rng: Generator) -> LinearProblem:
-        d = self.dim
-        features = np.ones((self.arms, d))
-        features[:, : d - 1] = unit_rows(rng, self.arms, d - 1)
-        features[:d, : d - 1] = np.eye(d)[:, : d - 1]
-        theta = np.append(0.5 * unit_rows(rng, 1, d - 1)[0], 0.5)
+        features = rows_with_bias(rng, self.arms, self.dim)
+        theta = np.append(0.5 * unit_rows(rng, 1, self.dim - 1)[0], 0.5)
         return LinearProblem(FiniteArms(features / 2**0.5), theta * 2**0.5, BernoulliNoise())
+
+
+def rows_with_bias(rng: Generator, count: int, dim: int) -> FloatArray:
+    """Draw (a unit vector, 1) for each row, the first `dim` of them basis vectors and the bias."""
+    rows = np.ones((count, dim))
+    rows[:, : dim - 1] = unit_rows(rng, count, dim - 1)
+    rows[:dim, : dim - 1] = np.eye(dim)[:, : dim - 1]
+    return rows
 
 
 @dataclass(frozen=True)
 class TwoArms(Family):
-    """`two-arms`: arms e1 and e2, theta = (base, base + gap), here (5, 6).
+    """`two-arms`: arms e1 and e2, theta = (base, base + gap).
 
-    A scale below beta gets stuck on the wrong arm in many runs.
+    With theta = (5, 6) a scale below beta gets stuck on the wrong arm in many runs.
     """
 
     name: ClassVar[str] = "two-arms"
@@ -110,7 +105,7 @@ class TwoArms(Family):
     dim = 2
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
         number("base", self.base)
         number("gap", self.gap, 0.0)
 
@@ -120,12 +115,12 @@ class TwoArms(Family):
 
 @dataclass(frozen=True)
 class Trap(Family):
-    """`trap`: the first observations hide the better of two arms.
+    """`trap`: the first observations hide the better of two arms: why theorems inflate the scale.
 
-    At the scale of the noise most runs stay on the other arm, which is why the theorem inflates the
-    scale. Dimension dim + 1; e_0 is seen 200 times and each e_i once, then {0, A} are on offer.
-    theta = (0.75 mu sqrt d, mu, ..., mu) with mu = 2; A = (-1, 1/sqrt d, ..., 1/sqrt d) / sqrt 2
-    has a positive mean, which the shrinkage of the d directions seen once hides.
+    At the scale of the noise most runs stay on the worse arm. Dimension dim + 1; e_0 is observed
+    200 times and each e_i once, then {0, A} are on offer. theta = (0.75 mu sqrt d, mu, ..., mu)
+    with mu = 2; A = (-1, 1/sqrt d, ..., 1/sqrt d) / sqrt 2 has a positive mean, which the shrinkage
+    of the d directions observed once hides.
 
     Reference: in the spirit of Hamidi & Bayati, "On frequentist regret of linear Thompson
     sampling", 2020.
@@ -136,16 +131,15 @@ class Trap(Family):
     noise: float | Noise = 1.0
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
 
     def draw(self, rng: Generator) -> LinearProblem:
         d = self.dim
         theta = np.append(0.75 * 2.0 * d**0.5, np.full(d, 2.0))
-        arm = np.append(-1.0, np.full(d, d**-0.5)) / 2**0.5
+        arms = np.vstack([np.zeros(d + 1), np.append(-1.0, np.full(d, d**-0.5)) / 2**0.5])
+        warmup = len(arms) + np.append(np.zeros(200, np.int64), np.arange(1, d + 1))
         basis = np.eye(d + 1)
-        arms = FiniteArms(np.vstack([np.zeros(d + 1), arm]))
-        seen = len(arms) + np.append(np.zeros(200, np.int64), np.arange(1, d + 1))  # of the basis
-        return LinearProblem(arms, theta, self.noise, warmup=seen, others=basis)
+        return LinearProblem(FiniteArms(arms), theta, self.noise, warmup=warmup, others=basis)
 
 
 @dataclass(frozen=True)
@@ -157,7 +151,7 @@ class Ball(Family):
     noise: float | Noise = 0.3
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
 
     def draw(self, rng: Generator) -> LinearProblem:
         return LinearProblem(UnitBall(self.dim), unit_rows(rng, 1, self.dim)[0], self.noise)
@@ -165,7 +159,7 @@ class Ball(Family):
 
 @dataclass(frozen=True)
 class AdversarialDuplicates(Family):
-    """`adversarial-duplicates`: thousands of arms that are near-copies of a few."""
+    """`adversarial-duplicates`: thousands of near-copies of a few arms, none much the best."""
 
     name: ClassVar[str] = "adversarial-duplicates"
     dim: int = 10
@@ -175,15 +169,13 @@ class AdversarialDuplicates(Family):
     noise: float | Noise = 0.3
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
         whole("centres", self.centres, 1, self.arms)
         number("spread", self.spread, 0.0)
 
     def draw(self, rng: Generator) -> LinearProblem:
-        centres = unit_rows(rng, self.centres, self.dim)
-        features = centres[np.arange(self.arms) % self.centres] + self.spread * rng.standard_normal(
-            (self.arms, self.dim)
-        )
+        centres = unit_rows(rng, self.centres, self.dim)[np.arange(self.arms) % self.centres]
+        features = centres + self.spread * rng.standard_normal((self.arms, self.dim))
         features /= np.linalg.norm(features, axis=1, keepdims=True)
         return LinearProblem(FiniteArms(features), unit_rows(rng, 1, self.dim)[0], self.noise)
 
@@ -198,7 +190,7 @@ class Contextual(Family):
     noise: float | Noise = 0.3
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
 
     def draw(self, rng: Generator) -> ContextualLinearProblem:
         return ContextualLinearProblem(self.arms, unit_rows(rng, 1, self.dim)[0], self.noise)
@@ -206,7 +198,7 @@ class Contextual(Family):
 
 @dataclass(frozen=True)
 class BernoulliArms(Family):
-    """`bernoulli`: arms are basis vectors that pay 0 or 1, with means uniform on [low, high]."""
+    """`bernoulli`: arms are basis vectors that pay 0 or 1, with probabilities U[low, high]."""
 
     name: ClassVar[str] = "bernoulli"
     arms: int = 10
@@ -214,7 +206,7 @@ class BernoulliArms(Family):
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
         number("low", self.low, 0.0, 1.0)
         number("high", self.high, self.low, 1.0)
 
@@ -223,21 +215,21 @@ class BernoulliArms(Family):
         return self.arms
 
     def draw(self, rng: Generator) -> LinearProblem:
-        means = self.low + (self.high - self.low) * rng.random(self.arms)
-        return LinearProblem(FiniteArms(np.eye(self.arms)), means, BernoulliNoise())
+        return self._problem(self.low + (self.high - self.low) * rng.random(self.arms))
 
     def example(self) -> LinearProblem:
-        return LinearProblem(
-            FiniteArms(np.eye(self.arms)), np.full(self.arms, self.high), BernoulliNoise()
-        )
+        return self._problem(np.full(self.arms, self.high))
+
+    def _problem(self, means: FloatArray) -> LinearProblem:
+        return LinearProblem(FiniteArms(np.eye(self.arms)), means, BernoulliNoise())
 
 
 @dataclass(frozen=True)
 class Rescaled(Family):
     """`rescaled`: `sphere` in other units.
 
-    Features' units are spread evenly over `orders` powers of ten. Rewards, and their noise, are
-    multiplied by `unit`; then `shift` is added to all of them.
+    Units of the features are spread evenly over `orders` powers of ten. Rewards, and their noise,
+    are multiplied by `unit`; then `shift` is added to all of them.
     """
 
     name: ClassVar[str] = "rescaled"
@@ -249,7 +241,7 @@ class Rescaled(Family):
     shift: float = 0.0
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
         number("noise", self.noise, 0.0)
         number("unit", self.unit, 1e-50, 1e50)
         number("orders", self.orders, 0.0, 50.0)
@@ -257,7 +249,7 @@ class Rescaled(Family):
 
     @property
     def stretches(self) -> FloatArray:
-        """What features are multiplied by: [d]."""
+        """The factor of each feature: [d]."""
         return 10.0 ** np.linspace(-self.orders / 2.0, self.orders / 2.0, self.dim)
 
     def draw(self, rng: Generator) -> LinearProblem:
@@ -265,16 +257,13 @@ class Rescaled(Family):
         return self._problem(rows, unit_rows(rng, 1, self.dim)[0])
 
     def example(self) -> LinearProblem:
-        """With the largest |theta|: all of it in the smallest feature."""
-        return self._problem(
-            unit_rows(np.random.default_rng(0), self.arms, self.dim), np.eye(self.dim)[0]
-        )
+        """Return a problem with the largest |theta|: all of it in the smallest feature."""
+        rows = unit_rows(np.random.default_rng(0), self.arms, self.dim)
+        return self._problem(rows, np.eye(self.dim)[0])
 
     def _problem(self, rows: FloatArray, theta: FloatArray) -> LinearProblem:
         arms, theta = FiniteArms(rows * self.stretches), self.unit * theta / self.stretches
         noise = self.unit * self.noise
-        return (
-            ShiftedProblem(arms, theta, noise, self.shift)
-            if self.shift
-            else LinearProblem(arms, theta, noise)
-        )
+        if self.shift:
+            return ShiftedProblem(arms, theta, noise, self.shift)
+        return LinearProblem(arms, theta, noise)

@@ -1,4 +1,4 @@
-"""Families of problems, how they are called, and their constants."""
+"""Families of problems: their names, and the constants that theorems ask for."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -17,11 +17,13 @@ from ensample.problems.problem import Problem
 from ensample.registry import one_of, public_classes
 from ensample.theory import Setting
 
+DIGITS = 12  # of |theta|, which rounding leaves at 1 - 1e-16 where it is 1
+
 
 class Family(ABC):
-    """A law of problems; each replicate of a simulation draws its own.
+    """Law of problems: each replicate of a simulation draws its own.
 
-    A family of your own is a frozen dataclass with `draw`.
+    One of your own is a frozen dataclass with `draw`.
     """
 
     name: ClassVar[str] = ""  # that `problem` knows it by, if it is one of ours
@@ -32,26 +34,24 @@ class Family(ABC):
         """Draw a problem."""
 
     def example(self) -> Problem:
-        """Return a problem with the constants of all: if draws differ, with the largest |theta|."""
+        """Return a problem with the constants of all: the largest |theta| and the largest noise."""
         return self.draw(np.random.default_rng(0))
 
-    def check_fields(self, dim: int = 1) -> None:
-        """Check those of the usual fields that this family has: dim, arms, noise."""
-        for item in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, item.name)
-            if item.name in ("dim", "arms"):
-                whole(item.name, value, dim if item.name == "dim" else 1)
-            if item.name == "noise":
-                as_noise(value)
+
+def check_fields(family: Family) -> None:
+    """Check the fields `dim`, `arms` and `noise`, as far as a family has them."""
+    for item in fields(family):  # type: ignore[arg-type]
+        value = getattr(family, item.name)
+        if item.name in ("dim", "arms"):
+            whole(item.name, value, 1)
+        elif item.name == "noise":
+            as_noise(value)
 
 
 def families_by_name() -> dict[str, type[Family]]:
-    """Return our families by the names that `problem` takes."""
-    return {kind.name: kind for kind in sorted(public_classes(Family).values(), key=by_name)}
-
-
-def by_name(kind: type[Family]) -> str:
-    return kind.name
+    """Return our families by the names that `problem` knows them by, in alphabetical order."""
+    families = {kind.name: kind for kind in public_classes(Family).values()}
+    return dict(sorted(families.items()))
 
 
 def problem(name: str, **options: Any) -> Family:
@@ -60,29 +60,25 @@ def problem(name: str, **options: Any) -> Family:
     >>> problem("sphere", dim=5, arms=30)
     RandomSphere(dim=5, arms=30, noise=0.3)
     """
-    there = families_by_name()
-    kind = there.get(name) if isinstance(name, str) else None
+    known = families_by_name()
+    kind = known.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise InvalidArgument("problem", name, one_of(str(name), list(there)))
+        raise InvalidArgument("problem", name, one_of(str(name), list(known)))
     allowed = [item.name for item in fields(kind)]  # type: ignore[arg-type]
-    for option in options:
+    for option, value in options.items():
         if option not in allowed:
-            raise InvalidArgument(
-                option, options[option], f"an option of {name!r}: {one_of(option, allowed)}"
-            )
+            expected = f"an option of {name!r}: {one_of(option, allowed)}"
+            raise InvalidArgument(option, value, expected)
     check_needed(kind, options)
     return kind(**options)
 
 
 def check_needed(kind: type[Family], options: Mapping[str, Any]) -> None:
-    """Raise unless all that has no default is given."""
+    """Raise unless every option without a default is given."""
     own = [item for item in fields(kind) if item.default is MISSING]  # type: ignore[arg-type]
     needed = [item.name for item in own if item.default_factory is MISSING]
     if missing := [option for option in needed if option not in options]:
         raise InvalidArgument(missing[0], None, f"what {kind.name!r} needs: {', '.join(needed)}")
-
-
-DIGITS = 12  # of |theta|, which rounding leaves at 1 - 1e-16 where it is 1
 
 
 def setting_of(
@@ -90,21 +86,19 @@ def setting_of(
 ) -> Setting:
     """Return the constants of a problem, or of all problems of a family, over `horizon` rounds.
 
-    Raise `AssumptionError` if it has none.
+    `AssumptionError` if no theorem is about them.
 
     >>> import ensample as es
-    >>> setting_of(es.problem("sphere", dim=5, arms=30), horizon=1000)
-    Setting(dim=5, arms=30, horizon=1000, noise=0.3, norm=1.0, regularization=1.0, delta=0.05)
+    >>> setting_of(es.problem("sphere", dim=5, arms=30), horizon=1000).norm
+    1.0
     """
     example = example_of(problem)
     if not example.linear:
-        raise AssumptionError(
-            "a setting", "rewards that are linear in the features", f"{example!r}"
-        )
+        expected = "rewards that are linear in the features"
+        raise AssumptionError("a setting", expected, f"{example!r}")
     if example.noise.subgaussian == np.inf:
-        raise AssumptionError(
-            "a setting", "subGaussian noise (Assumption 2)", f"noise = {example.noise!r}"
-        )
+        expected = "subGaussian noise (Assumption 2)"
+        raise AssumptionError("a setting", expected, f"noise = {example.noise!r}")
     return constants_of(problem, horizon, regularization, delta)
 
 
@@ -113,7 +107,7 @@ def constants_of(
 ) -> Setting:
     """Return what `setting_of` does, also for problems that no theorem is about.
 
-    Those with rewards that are not linear have norm 1. Noise that is not subGaussian has its
+    Problems with rewards that are not linear have norm 1. Noise that is not subGaussian has its
     standard deviation for sigma.
 
     >>> import ensample as es
@@ -122,9 +116,8 @@ def constants_of(
     """
     example = example_of(problem)
     if example.noise.size == np.inf:
-        raise AssumptionError(
-            "a race", "noise with a constant or a standard deviation", f"noise = {example.noise!r}"
-        )
+        expected = "noise with a constant or a standard deviation"
+        raise AssumptionError("a race", expected, f"noise = {example.noise!r}")
     arms = len(example.arms) if isinstance(example.arms, FiniteArms) else None
     norm = round(float(np.linalg.norm(example.theta)), DIGITS) if example.linear else 1.0
     return Setting(example.arms.dim, arms, horizon, example.noise.size, norm, regularization, delta)
@@ -132,9 +125,9 @@ def constants_of(
 
 def example_of(problem: Problem | Family) -> Problem:
     """Return the problem itself, or one of a family."""
-    return first_of(problem) if isinstance(problem, Family) else problem
+    return cached_example(problem) if isinstance(problem, Family) else problem
 
 
 @lru_cache(maxsize=32)
-def first_of(family: Family) -> Problem:
+def cached_example(family: Family) -> Problem:
     return family.example()

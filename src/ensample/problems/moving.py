@@ -1,9 +1,9 @@
-"""Linear problems whose parameter moves: by drifting, or by jumps."""
+"""Linear problems whose parameter moves."""
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -11,14 +11,13 @@ from numpy.random import Generator
 from ensample.arms import Arms, ChangingArms, FiniteArms
 from ensample.checks import number, whole
 from ensample.errors import InvalidArgument
-from ensample.problems.families import unit_rows
-from ensample.problems.family import Family
+from ensample.problems.family import Family, check_fields
 from ensample.problems.linear import LinearProblem
-from ensample.problems.noise import Noise, known_to_kernels
-from ensample.problems.problem import FiniteProblem, Problem
+from ensample.problems.noise import Noise, is_kernel_noise
+from ensample.problems.problem import FiniteProblem, Problem, unit_rows
 from ensample.types import ArrayLike, FloatArray
 
-MOST_MEANS = 50_000_000  # of a simulated run: 400 MB
+MAX_MEANS = 50_000_000  # in the arrays of a run: 400 MB
 
 
 class MovingProblem(Problem):
@@ -28,11 +27,13 @@ class MovingProblem(Problem):
     as an angle. With `step=None` u = g: the new theta has nothing to do with the old. The path is a
     function of `seed`. Regret is against the best arm of the moment.
 
-    >>> problem = MovingProblem(FiniteArms(np.eye(2)), [0.6, 0.8], 0.1, every=100, step=None, seed=3)
-    >>> means = [problem.at(t).best_mean() for t in (99, 100, 199)]
-    >>> means[0], bool(means[1] == means[2] != 0.8)
+    >>> arms = FiniteArms(np.eye(2))
+    >>> problem = MovingProblem(arms, [0.6, 0.8], 0.1, every=100, step=None, seed=3)
+    >>> problem.at(99).best_mean(), problem.at(100).best_mean() == problem.at(199).best_mean()
     (0.8, True)
     """
+
+    arguments = ("arms", "theta", "noise", "every", "step", "seed")
 
     def __init__(
         self,
@@ -61,68 +62,57 @@ class MovingProblem(Problem):
         return f"MovingProblem({self.arms!r}, noise={self.noise!r}, {moves} every {self.every})"
 
     def path(self, count: int) -> FloatArray:
-        """The first `count` values of theta, at least: [P, d]."""
-        known = self._path
-        if len(known) < count:  # threads that do this together compute the same
-            rng, d = np.random.default_rng(self.seed), self.arms.dim
-            size = float(np.linalg.norm(self.theta))
-            # All that a kernel asks for; round by round, twice as many as before.
-            known = np.empty((max(count, 2 * len(known)), d))
-            known[0] = self.theta
-            drawn = rng.standard_normal((len(known) - 1, d))
-            steps = drawn if self.step is None else size * self.step / d**0.5 * drawn
-            u = self.theta
-            for k, step in enumerate(steps, 1):
-                u = step if self.step is None else u + step
-                length = math.sqrt(np.add.reduce(u * u))
-                if length > 0.0:
-                    u = size / length * u
-                known[k] = u
-            self._path = known
-        return known
+        """Return at least the first `count` values of theta: [P, d].
+
+        A longer path begins with the same values, also if several threads draw it at once.
+        """
+        if len(self._path) < count:
+            self._path = self._drawn_path(max(count, 2 * len(self._path)))
+        return self._path
+
+    def _drawn_path(self, count: int) -> FloatArray:
+        d, size = self.arms.dim, float(np.linalg.norm(self.theta))
+        steps = np.random.default_rng(self.seed).standard_normal((count - 1, d))
+        if self.step is not None:
+            steps *= size * self.step / d**0.5
+        path = np.empty((count, d))
+        path[0] = u = self.theta
+        for k, step in enumerate(steps, 1):
+            u = step if self.step is None else u + step
+            length = math.sqrt(np.add.reduce(u * u))
+            if length > 0.0:
+                u = size / length * u
+            path[k] = u
+        return path
 
     def at(self, t: int) -> LinearProblem:
-        epoch = t // self.every
-        return self._first.moved(self.path(epoch + 1)[epoch])
-
-    def offer(self, rng: Generator) -> None:
-        return None
+        period = t // self.every
+        return self._first.moved(self.path(period + 1)[period])
 
     def best_mean(self, offered: FloatArray | None = None) -> float:
         """Return the largest mean of the first round."""
         return self._first.best_mean()
 
-    def place(self, rounds: int = 0) -> FiniteProblem | None:
-        """Return arrays if the noise is the same everywhere and the means of all periods fit."""
+    def as_arrays(self, rounds: int = 0) -> FiniteProblem | None:
+        """Return the arrays of noise that is the same everywhere, if the path of means fits."""
         count = -(-rounds // self.every)
-        plain = type(self) is MovingProblem and known_to_kernels(self.noise)
-        if not (
-            plain and isinstance(self.arms, FiniteArms) and count * len(self.arms) <= MOST_MEANS
-        ):
+        if type(self) is not MovingProblem or not isinstance(self.arms, FiniteArms):
             return None
-        if self.noise.range[0] != self.noise.range[1]:  # type: ignore[attr-defined]
+        if not is_kernel_noise(self.noise) or self.noise.range[0] != self.noise.range[1]:
             return None
-        first = self._first.place()
+        if count * len(self.arms) > MAX_MEANS:
+            return None
+        first = self._first.as_arrays()
         assert isinstance(first, FiniteProblem)
         means = np.einsum("pi,ki->pk", self.path(count)[:count], self.arms.features)
         self.noise.check(means)
-        return first._replace(
-            mean_path=means, best_means=means.max(axis=1, initial=-np.inf), period=self.every
-        )
-
-    @property
-    def parameters(self) -> dict[str, Any] | None:
-        if type(self) is not MovingProblem:
-            return None
-        given = {"arms": self.arms, "theta": self.theta, "noise": self.noise}
-        return given | {"every": self.every, "step": self.step, "seed": self.seed}
+        best = means.max(axis=1, initial=-np.inf)
+        return first._replace(mean_path=means, best_means=best, period=self.every)
 
 
 @dataclass(frozen=True)
 class Drift(Family):
-    """`drift`: as `sphere`, but theta is a random walk on it, of an angle of about `step` a
-    round.
-    """
+    """`drift`: as `sphere`, but theta walks on it at random, an angle of about `step` a round."""
 
     name: ClassVar[str] = "drift"
     dim: int = 10
@@ -131,13 +121,13 @@ class Drift(Family):
     step: float = 0.03
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
         number("step", self.step, 0.0)
 
     def draw(self, rng: Generator) -> MovingProblem:
-        arms, theta = unit_rows(rng, self.arms, self.dim), unit_rows(rng, 1, self.dim)[0]
-        seed = int(rng.integers(1 << 62))
-        return MovingProblem(FiniteArms(arms), theta, self.noise, step=self.step, seed=seed)
+        arms = FiniteArms(unit_rows(rng, self.arms, self.dim))
+        theta, seed = unit_rows(rng, 1, self.dim)[0], int(rng.integers(1 << 62))
+        return MovingProblem(arms, theta, self.noise, step=self.step, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -151,13 +141,10 @@ class Switch(Family):
     every: int = 1000
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
         whole("every", self.every, 1)
 
     def draw(self, rng: Generator) -> MovingProblem:
-        arms, theta = (
-            FiniteArms(unit_rows(rng, self.arms, self.dim)),
-            unit_rows(rng, 1, self.dim)[0],
-        )
-        options = {"every": self.every, "seed": int(rng.integers(1 << 62))}
-        return MovingProblem(arms, theta, self.noise, step=None, **options)
+        arms = FiniteArms(unit_rows(rng, self.arms, self.dim))
+        theta, seed = unit_rows(rng, 1, self.dim)[0], int(rng.integers(1 << 62))
+        return MovingProblem(arms, theta, self.noise, every=self.every, step=None, seed=seed)

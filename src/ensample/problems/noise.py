@@ -16,7 +16,7 @@ NORMAL_NOISE, BERNOULLI_NOISE, SIGN_NOISE, STUDENT_NOISE, SALE_NOISE = range(5)
 
 
 def noisy_reward(kind: int, mean: float, spread: float, rng: Generator) -> float:
-    """Draw a reward with this mean, as kernels do (`draw_reward` in cpp/simulate/learning.hpp).
+    """Draw a reward as the core does (`draw_reward` in cpp/simulate/learning.hpp).
 
     Every kind but Student's takes one number from `rng`.
     """
@@ -28,10 +28,10 @@ def noisy_reward(kind: int, mean: float, spread: float, rng: Generator) -> float
         chance = mean * mean / (mean * mean + spread * spread) if mean != 0.0 else 0.0
         return mean / chance if rng.random() < chance else 0.0
     if kind == STUDENT_NOISE:  # three degrees of freedom, whose variance is 3
-        length = (
-            rng.standard_normal() ** 2 + rng.standard_normal() ** 2 + rng.standard_normal() ** 2
-        )
-        return float(mean + spread * rng.standard_normal() / np.sqrt(length))
+        chi_squared = 0.0
+        for _ in range(3):
+            chi_squared += rng.standard_normal() ** 2
+        return float(mean + spread * rng.standard_normal() / np.sqrt(chi_squared))
     return mean + spread * rng.standard_normal()
 
 
@@ -41,25 +41,28 @@ def spread_at(mean: Any, low: float, high: float) -> Any:
 
 
 class Noise(ABC):
-    """A law of rewards given their mean. Problems with a noise of your own run live policies."""
+    """Law of a reward around its mean.
+
+    One of your own defines what is abstract here, and is simulated by live policies.
+    """
 
     @property
     @abstractmethod
     def subgaussian(self) -> float:
-        """sigma of Assumption 2; infinite if there is none."""
+        """The constant sigma of Assumption 2; infinite if there is none."""
 
     @property
     def size(self) -> float:
-        """What studies call "noise": sigma, or the standard deviation without one."""
+        """The number that studies call noise: sigma, or the standard deviation without one."""
         return self.subgaussian
 
     @abstractmethod
     def spreads(self, means: FloatArray) -> FloatArray:
-        """The standard deviation (or size) of the noise at each mean."""
+        """Return the standard deviation (or size) of the noise at each mean."""
 
     @abstractmethod
     def draw(self, mean: float, spread: float, rng: Generator) -> float:
-        """A reward."""
+        """Draw a reward."""
 
     def check(self, means: FloatArray) -> None:
         """Raise if these means cannot have this noise."""
@@ -67,9 +70,9 @@ class Noise(ABC):
 
 
 class KernelNoise(Noise):
-    """Noise that kernels draw as well.
+    """Noise that the compiled core draws too.
 
-    A subclass has to set `kind` itself, since it may draw otherwise.
+    Every subclass sets `kind` itself, for a subclass of it may draw otherwise.
     """
 
     kind: int  # NORMAL_NOISE to SALE_NOISE
@@ -83,11 +86,11 @@ class KernelNoise(Noise):
         return np.asarray(spread_at(means, *self.range))
 
     def draw(self, mean: float, spread: float, rng: Generator) -> float:
-        """Draw as kernels do, by one number of `rng`."""
+        """Draw as the core does."""
         return noisy_reward(self.kind, mean, spread, rng)
 
 
-def known_to_kernels(noise: Noise) -> TypeGuard[KernelNoise]:
+def is_kernel_noise(noise: Noise) -> TypeGuard[KernelNoise]:
     return isinstance(noise, KernelNoise) and "kind" in vars(type(noise))
 
 
@@ -125,6 +128,26 @@ class RademacherNoise(ScaledNoise):
 
     scale: float
     kind = SIGN_NOISE
+
+
+@dataclass(frozen=True)
+class StudentNoise(ScaledNoise):
+    """Student's t with three degrees of freedom, `scale` its standard deviation: not subGaussian.
+
+    >>> StudentNoise(0.3).size, StudentNoise(0.3).subgaussian
+    (0.3, inf)
+    """
+
+    scale: float
+    kind = STUDENT_NOISE
+
+    @property
+    def subgaussian(self) -> float:
+        return np.inf
+
+    @property
+    def size(self) -> float:
+        return self.scale
 
 
 @dataclass(frozen=True)
@@ -170,30 +193,26 @@ class HeteroscedasticNoise(KernelNoise):
         return self.low, self.high
 
 
+@dataclass(frozen=True)
+class SaleNoise(KernelNoise):
+    """A price that is paid or not: `PricingProblem` knows the price that a mean belongs to."""
+
+    price: float  # the largest
+    kind = SALE_NOISE
+
+    @property
+    def subgaussian(self) -> float:
+        return self.price / 2.0
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return self.subgaussian, self.subgaussian
+
+
 def as_noise(value: object) -> Noise:
-    """A noise law, or a number as the scale of Gaussian noise."""
+    """Return a noise law; a number is the scale of Gaussian noise."""
     if isinstance(value, Noise):
         return value
     if isinstance(value, type | str):
         raise WrongType("noise", value, "a number or a noise law such as StudentNoise(0.3)")
     return GaussianNoise(value)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class StudentNoise(ScaledNoise):
-    """Student's t with three degrees of freedom and standard deviation `scale`: not subGaussian.
-
-    >>> StudentNoise(0.3).size, StudentNoise(0.3).subgaussian
-    (0.3, inf)
-    """
-
-    scale: float
-    kind = STUDENT_NOISE
-
-    @property
-    def subgaussian(self) -> float:
-        return np.inf
-
-    @property
-    def size(self) -> float:
-        return self.scale

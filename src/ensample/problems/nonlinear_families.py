@@ -1,4 +1,4 @@
-"""Families of problems whose means are not linear: networks, a square, and the wheel."""
+"""Families of problems that are not linear: networks, squares and the wheel."""
 
 import math
 from dataclasses import dataclass
@@ -10,17 +10,18 @@ from numpy.random import Generator
 from ensample.arms import ChangingArms, FiniteArms
 from ensample.checks import boolean, number, whole
 from ensample.problems.classification import blocks, chosen_block
-from ensample.problems.families import unit_rows
-from ensample.problems.family import Family
+from ensample.problems.family import Family, check_fields
 from ensample.problems.noise import Noise
-from ensample.problems.problem import NonlinearProblem
+from ensample.problems.problem import NonlinearProblem, unit_rows
 from ensample.types import FloatArray
 
-SLOPE = 0.01  # of a leaky unit, below zero
+LEAK = 0.01  # slope of a leaky unit below zero
+ACTIONS = 5  # of the wheel
+SAFE, PLAIN, LARGE = 1.2, 1.0, 50.0  # its rewards
 
 
 class NetworkProblem(NonlinearProblem):
-    """mean = w'phi(W x) with phi(u) = max(u, 0.01 u)."""
+    """Mean w'phi(W x) with phi(u) = max(u, 0.01 u)."""
 
     def __init__(
         self, features: FloatArray, inner: FloatArray, outer: FloatArray, noise: Noise | float
@@ -30,13 +31,12 @@ class NetworkProblem(NonlinearProblem):
 
     def means(self, rows: FloatArray) -> FloatArray:
         units = np.einsum("kd,hd->kh", rows, self.inner)
-        return np.asarray(np.einsum("kh,h->k", np.maximum(units, SLOPE * units), self.outer))
+        return np.asarray(np.einsum("kh,h->k", np.maximum(units, LEAK * units), self.outer))
 
 
 @dataclass(frozen=True)
 class NetworkRewards(Family):
-    """`neural`: the mean reward is a network with one hidden layer of leaky units, all weights N(0,
-    1).
+    """`neural`: the mean is a network with one hidden layer of leaky units, all weights N(0, 1).
 
     Arms have coordinates U[-1, 1], the last one 1. The noise has variance 100: a third of the
     spread of the arms. With no more arms than features a linear function can be as good: 100 arms
@@ -57,7 +57,7 @@ class NetworkRewards(Family):
     noise: float | Noise = 10.0
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
         whole("hidden", self.hidden, 1)
 
     def draw(self, rng: Generator) -> NetworkProblem:
@@ -69,7 +69,7 @@ class NetworkRewards(Family):
 
 
 class QuadraticProblem(NonlinearProblem):
-    """mean = height (x'theta)^2 on unit vectors, `count` new ones each round."""
+    """Mean height (x'theta)^2 on unit vectors, `count` new ones each round."""
 
     def __init__(
         self, direction: FloatArray, count: int, height: float, noise: Noise | float
@@ -86,9 +86,10 @@ class QuadraticProblem(NonlinearProblem):
 
 @dataclass(frozen=True)
 class Quadratic(Family):
-    """`quadratic`: every round offers new unit vectors; the mean reward is height (x'theta)^2.
+    """`quadratic`: every round offers new unit vectors; the mean is height (x'theta)^2.
 
-    The best linear function of x is a constant: a linear policy is no better than chance.
+    theta is a unit vector. The best linear function of x is a constant: a linear policy is no
+    better than chance.
 
     >>> import ensample as es
     >>> problem = es.problem("quadratic", dim=4, arms=3).draw(np.random.default_rng(0))
@@ -107,15 +108,11 @@ class Quadratic(Family):
     noise: float | Noise = 0.1
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
         number("height", self.height, 1e-50, 1e50)
 
     def draw(self, rng: Generator) -> QuadraticProblem:
         return QuadraticProblem(unit_rows(rng, 1, self.dim)[0], self.arms, self.height, self.noise)
-
-
-ACTIONS = 5
-SAFE, PLAIN, LARGE = 1.2, 1.0, 50.0
 
 
 class WheelProblem(NonlinearProblem):
@@ -132,28 +129,23 @@ class WheelProblem(NonlinearProblem):
         radius, angle = rng.random(2)
         radius, angle = math.sqrt(radius), 2.0 * math.pi * angle
         context = radius * np.array([math.cos(angle), math.sin(angle)])
-        return (
-            blocks(context, ACTIONS)
-            if self.blocks
-            else np.hstack([np.tile(context, (ACTIONS, 1)), np.eye(ACTIONS)])
-        )
+        if self.blocks:
+            return blocks(context, ACTIONS)
+        return np.hstack([np.tile(context, (ACTIONS, 1)), np.eye(ACTIONS)])
 
     def means(self, rows: FloatArray) -> FloatArray:
-        chosen, contexts = (
-            chosen_block(rows, ACTIONS)
-            if self.blocks
-            else (rows[:, 2:].argmax(axis=1), rows[:, :2])
-        )
-        # The action that pays there, far from the centre.
-        quarter = 1 + 2 * (contexts[:, 0] <= 0.0) + (contexts[:, 1] <= 0.0)
-        lucky = (np.hypot(*contexts.T) > self.delta) & (chosen == quarter)
-        return np.where(lucky, LARGE, np.where(chosen == 0, SAFE, PLAIN))
+        if self.blocks:
+            chosen, contexts = chosen_block(rows, ACTIONS)
+        else:
+            chosen, contexts = rows[:, 2:].argmax(axis=1), rows[:, :2]
+        best = 1 + 2 * (contexts[:, 0] <= 0.0) + (contexts[:, 1] <= 0.0)  # of this quarter
+        is_large = (np.hypot(*contexts.T) > self.delta) & (chosen == best)
+        return np.where(is_large, LARGE, np.where(chosen == 0, SAFE, PLAIN))
 
 
 @dataclass(frozen=True)
 class Wheel(Family):
-    """`wheel`: a context on the unit disc and five actions. Action 0 pays 1.2, others 1, noise
-    0.01.
+    """`wheel`: a context on the unit disc and five actions. Action 0 pays 1.2, others 1.
 
     Where the context is further out than `delta`, one of actions 1 to 4, another in each quarter,
     pays 50. Near the centre nothing is better than action 0, which teaches nothing. The features
@@ -180,7 +172,7 @@ class Wheel(Family):
         return 3 * ACTIONS if self.blocks else 2 + ACTIONS
 
     def __post_init__(self) -> None:
-        self.check_fields()
+        check_fields(self)
         boolean("blocks", self.blocks)
         number("delta", self.delta, 0.0, 1.0)
 

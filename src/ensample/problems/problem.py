@@ -1,4 +1,4 @@
-"""Problems: environments with known truth, and their arrays for the compiled core."""
+"""Environments with known truth, and their form as arrays for the compiled core."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
@@ -13,9 +13,11 @@ from ensample.memory import aligned
 from ensample.problems.noise import Noise, as_noise
 from ensample.types import ArrayLike, FloatArray, IntArray
 
+ANSWERS = ("at", "offer", "mean", "best_mean", "reward")  # methods that a run calls
+
 
 class FiniteProblem(NamedTuple):
-    """Problem with finitely many arms.
+    """Problem with finitely many arms, as cpp/simulate/state.hpp reads it.
 
     Rows of `features` past K are observed in the warm-up only.
     """
@@ -42,7 +44,102 @@ class ContextualProblem(NamedTuple):
     low: float  # of the noise's spread, as in `spread_at`
     high: float
     link: int = -1  # of the means; -1: they are linear
-    constant: bool = False  # whether the last feature is 1, and the unit vectors are of the others
+    constant: bool = False  # True if the last feature is 1, and the unit vectors are of the others
+
+
+class Problem(ABC):
+    """Rewards with mean x'theta and noise. Mean, best mean and noisy reward are separate methods.
+
+    A problem whose `__init__` takes what its class lists as `arguments` can be written to a file.
+    """
+
+    linear: ClassVar[bool] = True  # False if no theorem about x'theta applies
+    arguments: ClassVar[tuple[str, ...]] = ()  # of `__init__`, all kept as attributes
+
+    def __init__(self, arms: Arms, theta: ArrayLike, noise: Noise | float) -> None:
+        self.arms: Arms = instance("arms", arms, Arms, "arms such as FiniteArms(features)")
+        self.theta = vector("theta", theta, arms.dim)
+        self.noise = as_noise(noise)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.arms!r}, noise={self.noise!r})"
+
+    def offer(self, rng: Generator) -> FloatArray | None:
+        """Draw the arms of a round, [K_t, d]; None if they are always the same."""
+        return None
+
+    @abstractmethod
+    def best_mean(self, offered: FloatArray | None = None) -> float:
+        """Return the largest mean on offer."""
+
+    def mean(self, x: FloatArray) -> float:
+        """Return E[Y | x]."""
+        return float(x @ self.theta)
+
+    def reward(self, x: FloatArray, rng: Generator) -> float:
+        """Draw a noisy reward."""
+        mean = self.mean(x)
+        return self.noise.draw(mean, float(self.noise.spreads(np.array(mean))), rng)
+
+    def at(self, t: int) -> "Problem":
+        """Return the problem of round t, from 0: this one, unless the truth moves."""
+        return self
+
+    @property
+    def moves(self) -> bool:
+        """True if rounds have truths of their own, which no theorem is about."""
+        return type(self).at is not Problem.at
+
+    def as_arrays(self, rounds: int = 0) -> FiniteProblem | ContextualProblem | None:
+        """Return the problem as arrays for so many rounds.
+
+        None if the compiled core does not know its arms, noise or rewards.
+        """
+        return None
+
+    @property
+    def parameters(self) -> dict[str, Any] | None:
+        """The arguments that make this problem again; None if they are unknown."""
+        owner = next(kind for kind in type(self).__mro__ if "__init__" in vars(kind))
+        if "arguments" not in vars(owner):
+            return None
+        values = {name: getattr(self, name) for name in owner.arguments}  # type: ignore[attr-defined]
+        return {name: value for name, value in values.items() if not is_empty_array(value)}
+
+    def answers_as(self, kind: "type[Problem]") -> bool:
+        """Return True if no method that a run calls has been overridden since `kind`."""
+        return all(getattr(type(self), name) is getattr(kind, name) for name in ANSWERS)
+
+
+class NonlinearProblem(Problem):
+    """Rewards with mean f(x) and noise. It has no theta and no theorem; live policies play it."""
+
+    linear: ClassVar[bool] = False
+
+    def __init__(self, arms: Arms, noise: Noise | float) -> None:
+        self.arms = instance("arms", arms, Arms, "arms such as FiniteArms(features)")
+        self.noise = as_noise(noise)
+
+    @abstractmethod
+    def means(self, rows: FloatArray) -> FloatArray:
+        """Return f of each row of features [K, d]: [K]."""
+
+    def mean(self, x: FloatArray) -> float:
+        return float(self.means(x[None])[0])
+
+    def best_mean(self, offered: FloatArray | None = None) -> float:
+        fixed = self.arms.rows if isinstance(self.arms, FiniteArms) else None
+        return float(self.means(require_offered(fixed if offered is None else offered)).max())
+
+
+def is_empty_array(value: object) -> bool:
+    return isinstance(value, np.ndarray) and not value.size
+
+
+def require_offered(offered: FloatArray | None) -> FloatArray:
+    if offered is None:
+        raise InvalidArgument("offered", offered, "the arms of a round")
+    return offered
 
 
 def with_constant(problem: FiniteProblem) -> FiniteProblem:
@@ -57,92 +154,8 @@ def with_constant(problem: FiniteProblem) -> FiniteProblem:
     return problem._replace(features=features, by_coordinate=by_coordinate)
 
 
-QUESTIONS = ("at", "offer", "mean", "best_mean", "reward")  # of a run to a problem
-
-
-class Problem(ABC):
-    """Rewards with mean x'theta and noise. Mean, best mean and noisy reward are separate
-    questions.
-    """
-
-    linear: ClassVar[bool] = True  # whether theorems about x'theta are about it
-
-    def __init__(self, arms: Arms, theta: ArrayLike, noise: Noise | float) -> None:
-        self.arms: Arms = instance("arms", arms, Arms, "arms such as FiniteArms(features)")
-        self.theta = vector("theta", theta, arms.dim)
-        self.noise = as_noise(noise)
-
-    @abstractmethod
-    def offer(self, rng: Generator) -> FloatArray | None:
-        """Return the arms of a round, [K_t, d]; None if they are always the same."""
-
-    @abstractmethod
-    def best_mean(self, offered: FloatArray | None = None) -> float:
-        """Return the largest mean on offer."""
-
-    def mean(self, x: FloatArray) -> float:
-        """E[Y | x]."""
-        return float(x @ self.theta)
-
-    def reward(self, x: FloatArray, rng: Generator) -> float:
-        """Draw a reward."""
-        mean = self.mean(x)
-        return self.noise.draw(mean, float(self.noise.spreads(np.array(mean))), rng)
-
-    def at(self, t: int) -> "Problem":
-        """Return the problem of round t, from 0: this one, unless the truth moves."""
-        return self
-
-    @property
-    def moves(self) -> bool:
-        """Whether rounds have truths of their own, which no theorem is about."""
-        return type(self).at is not Problem.at
-
-    def place(self, rounds: int = 0) -> FiniteProblem | ContextualProblem | None:
-        """Return the problem as arrays for so many rounds.
-
-        None if kernels do not know its arms, noise or rewards.
-        """
-        return None
-
-    @property
-    def parameters(self) -> dict[str, Any] | None:
-        """The arguments that make this problem again; None if they cannot be written down."""
-        return None
-
-
-def answers_as(problem: Problem, kind: type[Problem]) -> bool:
-    """Whether a problem answers all questions of a run as `kind` does, so that kernels may."""
-    given = type(problem)
-    return given is kind or all(
-        getattr(given, question) is getattr(kind, question) for question in QUESTIONS
-    )
-
-
-class NonlinearProblem(Problem):
-    """Rewards with mean f(x) and noise. No theorem here is about it, and live policies play it."""
-
-    linear: ClassVar[bool] = False
-
-    def __init__(self, arms: Arms, noise: Noise | float) -> None:
-        self.arms = instance("arms", arms, Arms, "arms such as FiniteArms(features)")
-        self.noise = as_noise(noise)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.arms!r}, noise={self.noise!r})"
-
-    @abstractmethod
-    def means(self, rows: FloatArray) -> FloatArray:
-        """f of each row of features [K, d]: [K]."""
-
-    def mean(self, x: FloatArray) -> float:
-        return float(self.means(x[None])[0])
-
-    def offer(self, rng: Generator) -> FloatArray | None:
-        return None
-
-    def best_mean(self, offered: FloatArray | None = None) -> float:
-        rows = self.arms.rows if offered is None and isinstance(self.arms, FiniteArms) else offered
-        if rows is None:
-            raise InvalidArgument("offered", offered, "the arms of a round")
-        return float(self.means(rows).max())
+def unit_rows(rng: Generator, count: int, dim: int) -> FloatArray:
+    """Draw unit vectors in random directions: [count, dim]."""
+    rows = rng.standard_normal((count, dim))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows

@@ -144,7 +144,7 @@ class Plan:
         recipe, horizon = self.recipe, int(self.checkpoints[-1])
         check_length(problem, horizon)
         recipe.check(problem.arms)
-        arrays = problem.place(horizon) if can_be_learned(recipe, problem) else None
+        arrays = problem.as_arrays(horizon) if can_be_learned(recipe, problem) else None
         kernel = kernel_for(recipe, problem, arrays, self.evaluation)
         if recipe.intercept and isinstance(arrays, FiniteProblem):
             arrays = with_constant(arrays)

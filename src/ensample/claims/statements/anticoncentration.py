@@ -25,7 +25,7 @@ from ensample.claims.evidence import (
 )
 from ensample.claims.texts import claim
 from ensample.perturbations import CenteredBinomial, InitialLaw, Rademacher, Sphere, Uniform
-from ensample.problems.families import unit_rows
+from ensample.problems.problem import unit_rows
 from ensample.statistics import beta_cdf
 from ensample.types import FloatArray, IntArray
 

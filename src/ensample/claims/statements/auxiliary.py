@@ -8,7 +8,7 @@ import numpy as np
 from ensample.claims.claim import Curve, Figure, Judge, Outcome, Scale
 from ensample.claims.evidence import always_at_most, generator
 from ensample.claims.texts import claim, twin
-from ensample.problems.families import unit_rows
+from ensample.problems.problem import unit_rows
 from ensample.statistics import beta_cdf, chi_square_tail
 from ensample.types import FloatArray
 

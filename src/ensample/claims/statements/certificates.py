@@ -16,7 +16,7 @@ from ensample.member_rules import OptimisticMember
 from ensample.policies import EnsembleSampling, LinUCB, Policy, Recipe, ThompsonSampling
 from ensample.policies.certificate import round_bounds
 from ensample.problems import LinearProblem, problem
-from ensample.problems.families import unit_rows
+from ensample.problems.problem import unit_rows
 from ensample.randomness import RunStream
 from ensample.theory import Setting, ucb_bound
 from ensample.types import FloatArray

@@ -33,7 +33,7 @@ from ensample.problems import (
     Noise,
     RademacherNoise,
 )
-from ensample.problems.families import unit_rows
+from ensample.problems.problem import unit_rows
 from ensample.theory import Setting, perturbation_radius, radius
 from ensample.types import BoolArray, FloatArray
 

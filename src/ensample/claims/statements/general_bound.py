@@ -25,7 +25,7 @@ from ensample.claims.texts import claim
 from ensample.perturbations import P_N, Gaussian
 from ensample.policies import EnsembleSampling, Greedy, LinUCB, Recipe
 from ensample.problems import Family, LinearProblem, Problem, problem
-from ensample.problems.families import unit_rows
+from ensample.problems.problem import unit_rows
 from ensample.randomness import RunStream
 from ensample.simulation import Runs, simulate
 from ensample.theory import Setting, radius, ucb_bound

@@ -10,7 +10,7 @@ from ensample.claims.claim import Judge, Outcome, Scale
 from ensample.claims.evidence import generator, identity
 from ensample.claims.recorded import History, record, relative_error
 from ensample.claims.texts import claim, twin
-from ensample.problems.families import unit_rows
+from ensample.problems.problem import unit_rows
 from ensample.types import FloatArray, IntArray
 
 TOLERANCE = 1e-9

@@ -22,7 +22,7 @@ from ensample.perturbations import (
 )
 from ensample.policies import EnsembleSampling, PerturbedHistory, ThompsonSampling
 from ensample.problems import problem
-from ensample.problems.families import unit_rows
+from ensample.problems.problem import unit_rows
 from ensample.simulation import simulate
 from ensample.statistics import ks_distance, ks_distance_to, normal_cdf
 from ensample.types import FloatArray, Shape

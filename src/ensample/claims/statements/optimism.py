@@ -28,7 +28,7 @@ from ensample.member_rules import UNIFORM_MEMBER, MemberRule, RoundRobin
 from ensample.perturbations import P_N, Gaussian
 from ensample.policies import EnsembleSampling
 from ensample.problems import LinearProblem, problem
-from ensample.problems.families import unit_rows
+from ensample.problems.problem import unit_rows
 from ensample.randomness import RunStream
 from ensample.theory import Setting, estimator_radius, radius, sharp_size
 from ensample.types import FloatArray
