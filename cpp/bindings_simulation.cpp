@@ -57,86 +57,17 @@ ContextualProblem contextual_problem(const Fields& f) {
   return p;
 }
 
-/// Find the numbers of a run in a structured array of one element: each by its name and its type.
-RunCounters& counters_of(nb::handle value) {
-  struct Field {
-    const char* name;
-    Index offset;
-    int type = NPY_DOUBLE;
-  };
-#define FIELD(name) #name, offsetof(RunCounters, name)
-  static constexpr Field expected[] = {{FIELD(regret)},
-                                       {FIELD(rewards)},
-                                       {FIELD(squares)},
-                                       {FIELD(leverage)},
-                                       {FIELD(max_leverage)},
-                                       {FIELD(information)},
-                                       {FIELD(growth)},
-                                       {FIELD(count)},
-                                       {FIELD(origin)},
-                                       {FIELD(next_calibration)},
-                                       {FIELD(next_checkpoint), NPY_INT64}};
-#undef FIELD
-  const auto require_layout = [](bool condition) {
-    require(condition, "counters", "a structured array [1] with the fields of RunCounters");
-  };
-  require_layout(PyArray_Check(value.ptr()));
-  auto* array = reinterpret_cast<PyArrayObject*>(value.ptr());
-  const nb::object dtype = nb::borrow(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
-  require_layout(PyArray_ISCARRAY(array) && PyArray_SIZE(array) == 1);
-  require_layout(PyArray_ITEMSIZE(array) == sizeof(RunCounters));
-  const nb::object fields = nb::getattr(dtype, "fields");
-  require_layout(PyMapping_Check(fields.ptr()) != 0);
-  for (const auto& field : expected) {
-    const nb::object found = nb::steal(PyMapping_GetItemString(fields.ptr(), field.name));
-    if (!found.is_valid()) PyErr_Clear();
-    require_layout(found.is_valid() && nb::cast<Index>(found[1]) == field.offset);
-    require_layout(reinterpret_cast<PyArray_Descr*>(nb::object(found[0]).ptr())->type_num ==
-                   field.type);
-  }
-  void* data = PyArray_DATA(array);  // a packed dtype counts as aligned wherever it is
-  require(reinterpret_cast<std::uintptr_t>(data) % alignof(RunCounters) == 0, "counters",
-          "memory aligned to 8 bytes");
-  return *static_cast<RunCounters*>(data);
-}
-
-bool is_zero(Counts counts) {
-  for (const std::int32_t count : counts)
-    if (count != 0) return false;
-  return true;
-}
-
-/// Read a run that has not begun, with arrays of the sizes that a problem needs.
-RunState run_state(const Fields& f, Index rows, Index arms) {
+RunSettings run_settings(const Fields& f) {
   const ConstInts stop = f("stop", "[1]");
-  const RunState s{f["lam"],
-                   f["fixed_lam"],
-                   f["sizes_given"],
-                   f["intercept"],
-                   f["forgetting_rate"],
-                   f("scales", "[6, d]"),
-                   f("prior", "[d]"),
-                   f("prior_root", "[d]"),
-                   f("gram", "[d, d]"),
-                   f["counted"],
-                   f("inverse", "[d, d]"),
-                   f("mean", "[d]"),
-                   f("target", "[d]"),
-                   f["pulls"],
-                   f("gain", "[d]"),
-                   counters_of(f["counters"].object()),
-                   f("checkpoints", "[C]"),
-                   f("regret", "[C]"),
-                   f["scores"],
-                   stop[0]};
-  require(s.pulls.size() >= rows && s.pulls.size() % 16 == 0, "pulls",
-          "[K + W], and more up to a multiple of 16");
-  require(is_zero(s.pulls), "pulls", "zeros: a run that has not begun");
-  const bool learned = s.counters.next_calibration < infinity;
-  require(s.counted.size() == (learned ? s.pulls.size() : 0) && is_zero(s.counted), "counted",
-          "as many zeros as pulls where scales are learned, else none");
-  require(s.scores.size() == arms, "scores", "[K]");
-  require(s.counters.next_checkpoint == 0, "counters", "those of a run that has not begun");
+  const Fields sizes = f("sizes", "[d]");
+  const RunSettings s{f["lam"],
+                      f["fixed_lam"],
+                      sizes.object().is_none() ? ConstVector() : ConstVector(sizes),
+                      f["intercept"],
+                      f["learns_scales"],
+                      f["forgetting_rate"],
+                      f("checkpoints", "[C]"),
+                      stop[0]};
   Int last = 0;
   for (const Int round : s.checkpoints) {
     const bool ascends = round > last && round < Int{1} << 31;
@@ -262,8 +193,8 @@ const SimulationKernel& kernel_named(const char* name) {
   throw nb::python_error();
 }
 
-void simulate(const char* name, nb::object problem_fields, nb::object state_fields,
-              nb::object rng_fields, nb::dict option_values) {
+nb::tuple simulate(const char* name, nb::object problem_fields, nb::object setting_fields,
+                   nb::object rng_fields, nb::dict option_values) {
   const SimulationKernel& kernel = kernel_named(name);
   const Options options = options_of(option_values);
   const Rngs rngs = rngs_of(rng_fields, kernel.streams, kernel.contextual != nullptr);
@@ -272,20 +203,27 @@ void simulate(const char* name, nb::object problem_fields, nb::object state_fiel
     require(bad.name == nullptr, bad.name, bad.expected);
   }
   Symbols symbols;
-  const Fields given_problem(problem_fields, symbols), given_state(state_fields, symbols);
+  const Fields given_problem(problem_fields, symbols), given(setting_fields, symbols);
+  const auto play = [&](auto kernel_play, const auto& problem, Index dim, Index rows) {
+    const RunSettings settings = run_settings(given);
+    const auto [regret, regret_view] = new_array<Vector>({1, {settings.checkpoints.size()}});
+    const auto [pulls, pulls_view] = new_array<Ints>({1, {rows}});
+    const auto [mean, mean_view] = new_array<Vector>({1, {dim}});
+    const auto [target, target_view] = new_array<Vector>({1, {dim}});
+    const RunResults results{regret_view, pulls_view, mean_view, target_view};
+    if constexpr (std::is_same_v<decltype(problem), const FiniteProblem&>)
+      check_rounds(problem, settings.checkpoints.back());
+    run(kernel_play, problem, settings, results, rngs, options);
+    return nb::make_tuple(regret, pulls, mean, target);
+  };
   if (kernel.contextual != nullptr) {
     const ContextualProblem problem = contextual_problem(given_problem);
-    RunState state = run_state(given_state, 0, Index(problem.offered));
     require(options.basis.empty(), "basis", "no arms where none stand");
-    run(kernel.contextual, problem, state, rngs, options);
-  } else {
-    const FiniteProblem problem = finite_problem(given_problem);
-    const Index arms = problem.by_coordinate.columns;
-    RunState state = run_state(given_state, problem.features.rows, arms);
-    check_rounds(problem, state.checkpoints.back());
-    require(all_within(options.basis, arms), "basis", "arms by number");
-    run(kernel.finite, problem, state, rngs, options);
+    return play(kernel.contextual, problem, problem.theta.size(), 0);
   }
+  const FiniteProblem problem = finite_problem(given_problem);
+  require(all_within(options.basis, problem.by_coordinate.columns), "basis", "arms by number");
+  return play(kernel.finite, problem, problem.features.columns, problem.features.rows);
 }
 
 }  // namespace
@@ -293,8 +231,9 @@ void simulate(const char* name, nb::object problem_fields, nb::object state_fiel
 void bind_simulation(nb::module_& module) {
   using namespace nb::literals;
   module.def(
-      "simulate", &simulate, "kernel"_a, "problem"_a, "state"_a, "rngs"_a, "options"_a,
-      "Play a run to its end, or until state.stop[0] is set, by the algorithm of this name.");
+      "simulate", &simulate, "kernel"_a, "problem"_a, "settings"_a, "rngs"_a, "options"_a,
+      "Play a run to its end, or until settings.stop[0] is set, by the algorithm of this name.\n\n"
+      "Return the regret at the checkpoints, the pulls of all arms, theta_hat and b.");
 }
 
 }  // namespace ensample

@@ -73,12 +73,16 @@ struct BadOption {
 /// Flags: streams of random numbers that a kernel draws from, besides the stream of the noise.
 enum Streams : unsigned { no_stream = 0, member_stream = 1, perturbation_stream = 2 };
 
-/// One algorithm, for one of the two kinds of problems. It plays a run to its end, or until
-/// `RunState::stop` is set.
+/// A function that plays a run to its end, or until `RunSettings::stop` is set.
+template <class Problem>
+using PlayRun = void (*)(const Problem&, const RunSettings&, const RunResults&, const Rngs&,
+                         const Options&);
+
+/// One algorithm, for one of the two kinds of problems.
 struct SimulationKernel {
   const char* name;
-  void (*finite)(const FiniteProblem&, RunState&, const Rngs&, const Options&);
-  void (*contextual)(const ContextualProblem&, RunState&, const Rngs&, const Options&);
+  PlayRun<FiniteProblem> finite;
+  PlayRun<ContextualProblem> contextual;
   unsigned streams;
   BadOption (*check)(const Options&);  // null if all values within their ranges will do
 };

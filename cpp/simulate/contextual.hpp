@@ -110,4 +110,13 @@ struct ContextualRun {
   }
 };
 
+/// Play a run by an algorithm: an entry of the table in kernels_simulation.cpp.
+template <void (*algorithm)(const ContextualProblem&, RunState&, const Rngs&, const Options&)>
+void play_contextual(const ContextualProblem& problem, const RunSettings& settings,
+                     const RunResults& results, const Rngs& rngs, const Options& options) {
+  RunMemory memory(settings, results, problem.theta.size(), 0, Index(problem.offered));
+  algorithm(problem, memory.run, rngs, options);
+  memory.store(results);
+}
+
 }  // namespace ensample::ENSAMPLE_LEVEL

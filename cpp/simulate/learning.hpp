@@ -11,6 +11,43 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
+/// Memory of a run, and its state before the first round.
+class RunMemory {
+  OwnedMatrix scales, gram, inverse;
+  Buffer<double> prior, prior_root, mean, target, gain, scores;
+  Buffer<std::int32_t> pulls, counted;
+
+ public:
+  RunState run;
+
+  RunMemory(const RunSettings& s, const RunResults& results, Index d, Index rows, Index arms)
+      : scales(6, d), gram(d, d), inverse(d, d), prior(d), prior_root(d), mean(d), target(d),
+        gain(d), scores(arms), pulls((rows + count_block - 1) / count_block * count_block),
+        counted(s.learns_scales ? pulls.size() : 0),
+        run{s.lam, s.fixed_lam, !s.sizes.empty(), s.intercept, s.forgetting_rate, scales, prior,
+            prior_root, gram, counted, inverse, mean, target, pulls, gain, {}, s.checkpoints,
+            results.regret, scores, s.stop} {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (!s.learns_scales) run.counters.next_calibration = infinity;
+    std::fill(run.regret.begin(), run.regret.end(), std::numeric_limits<double>::quiet_NaN());
+    Scales first(scales);
+    std::copy(s.sizes.begin(), s.sizes.end(), first.sizes.begin());
+    first.strength = s.fixed_lam > 0.0 ? s.fixed_lam : 1.0;
+    for (Index i = 0; i < d; ++i) {
+      prior[i] = prior_of(first, i, s.intercept);
+      prior_root[i] = std::sqrt(prior[i]);
+      inverse(i, i) = 1.0 / prior[i];
+    }
+  }
+
+  /// Write the results but for the regret, which is written on the way.
+  void store(const RunResults& results) const {
+    for (Index k = 0; k < results.pulls.size(); ++k) results.pulls[k] = pulls[k];
+    copy_values(run.mean, results.mean);
+    copy_values(run.target, results.target);
+  }
+};
+
 inline Estimate estimate_of(const RunState& run) { return {run.inverse, run.mean, run.gain}; }
 inline bool learns_scales(const RunState& run) {
   return run.counters.next_calibration < std::numeric_limits<double>::infinity();

@@ -175,8 +175,13 @@ using StreamRun = FiniteRun<StreamFit>;
 
 /// Play a run by an algorithm: an entry of the table in kernels_simulation.cpp.
 template <class Algorithm>
-void play(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  Algorithm(problem, run, rngs, options).play();
+void play(const FiniteProblem& problem, const RunSettings& settings, const RunResults& results,
+          const Rngs& rngs, const Options& options) {
+  const Index arms = problem.by_coordinate.columns;
+  const ConstMatrix features = problem.features;
+  RunMemory memory(settings, results, features.columns, features.rows, arms);
+  Algorithm(problem, memory.run, rngs, options).play();
+  memory.store(results);
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

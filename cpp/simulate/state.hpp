@@ -1,5 +1,4 @@
-// A simulated run as Python hands it over: its problem, its state, its random numbers and its
-// recipe's options.
+// A simulated run: its problem, state, random numbers and options.
 #pragma once
 
 #include <cstdint>
@@ -39,25 +38,46 @@ struct ContextualProblem {
   bool constant;     // whether the last feature is 1, and the unit vectors are of the others
 };
 
-/// The numbers of a run. Python has them in a structured array, whose fields are found by these
-/// names.
+/// What a run begins with.
+struct RunSettings {
+  double lam;              // regularization at first
+  double fixed_lam;        // lam > 0 where it is given although the scales are learned; else 0
+  ConstVector sizes;       // of the features, where they are given; else empty
+  bool intercept;          // whether the last feature is the constant 1
+  bool learns_scales;      // of the noise and the parameter
+  double forgetting_rate;  // log 2 / half-life; 0: nothing is forgotten
+  ConstInts checkpoints;   // rounds after which the regret is written down, up to the horizon
+  const Int& stop;         // not 0: give up, Ctrl-C was pressed
+};
+
+/// What a run ends with.
+struct RunResults {
+  Vector regret;        // at the checkpoints
+  Ints pulls;           // [K + W]; empty without standing arms
+  Vector mean, target;  // theta_hat and b [d]
+};
+
+/// The numbers of a run.
 struct RunCounters {
-  double regret;
-  double rewards, squares;        // sums of the rewards and of their squares
-  double leverage, max_leverage;  // of the last observation; beyond which V^-1 is recomputed
-  double information, growth;     // log(det V / lam^d) up to some round; growth of det V since then
-  double count, origin;           // of observations; what rewards are relative to (an intercept)
-  double next_calibration;        // observations at which the scales are learned; infinite: given
-  Int next_checkpoint;
+  double regret = 0.0;
+  double rewards = 0.0, squares = 0.0;  // sums of the rewards and of their squares
+  double leverage = 0.0;                // of the last observation
+  double max_leverage = 1e4;            // beyond which V^-1 is recomputed
+  double information = 0.0;             // log(det V / lam^d) up to some round
+  double growth = 1.0;                  // of det V since then
+  double count = 0.0;                   // of observations
+  double origin = 0.0;                  // what rewards are relative to, with an intercept
+  double next_calibration = 1.0;        // count at which scales are learned; infinite: never
+  Int next_checkpoint = 0;
 };
 
 /// A run so far.
 struct RunState {
-  double lam;              // at first
-  double fixed_lam;        // lam > 0 where the scales are learned and it is not; else 0
+  double lam;              // of `RunSettings`
+  double fixed_lam;        // of `RunSettings`
   bool sizes_given;        // whether the sizes of features are
-  bool intercept;          // whether the last feature is the constant 1
-  double forgetting_rate;  // log 2 / half-life; 0: nothing is forgotten
+  bool intercept;          // of `RunSettings`
+  double forgetting_rate;  // of `RunSettings`
   Matrix scales;           // `Scales` of calibration.hpp [6, d]
   Vector prior;            // V before the first observation, its diagonal [d]
   Vector prior_root;       // of its entries [d]
@@ -67,11 +87,11 @@ struct RunState {
   Vector mean, target;  // theta_hat and b [d]
   Counts pulls;         // [K + W], and zeros up to a multiple of `count_block`
   Vector gain;          // V^-1 x of the last observation, as it was before it [d]
-  RunCounters& counters;
-  ConstInts checkpoints;  // rounds after which the regret is written down, up to the horizon
+  RunCounters counters;
+  ConstInts checkpoints;  // of `RunSettings`
   Vector regret;          // at the checkpoints
   Vector scores;          // scratch [K]
-  const Int& stop;        // not 0: give up, Ctrl-C was pressed
+  const Int& stop;        // of `RunSettings`
 };
 
 /// Laws of perturbations: numbers of simulation/options.py.

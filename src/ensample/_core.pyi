@@ -226,5 +226,5 @@ def find_best_arms(
 # Simulated runs (cpp/bindings_simulation.cpp)
 
 def simulate(
-    kernel: str, problem: object, state: object, rngs: object, options: dict[str, object]
-) -> None: ...
+    kernel: str, problem: object, settings: object, rngs: object, options: dict[str, object]
+) -> tuple[Floats, Ints, Floats, Floats]: ...

@@ -6,8 +6,7 @@ import ensample as es
 from attacks.test_exactness import Sequence
 from attempts import attempts
 from ensample.randomness import RunGenerators
-from ensample.simulation.dispatch import SimulatedRun, kernel_for
-from ensample.simulation.state import RunSize, new_state
+from ensample.simulation.dispatch import RunSettings, SimulatedRun, kernel_for
 
 STIFF = 1e8  # a simulation keeps V and b in doubles: beyond this condition number it may be off by more than APART
 APART = 1e-7  # of 5,643 prefixes of 1,000 sequences five are apart by more than 1e-8
@@ -23,18 +22,18 @@ def both(sequence: Sequence, rounds: int) -> tuple[float, float]:
     recipe = es.Greedy(regularization=sequence.lam)
     arrays = problem.as_arrays()
     marks, stop = np.array([1]), np.zeros(1, np.int64)
-    state = new_state(RunSize.of(arrays, sequence.dim), sequence.lam, marks, stop)
-    kernel_for(recipe, problem, arrays, "eager").simulate(
-        recipe, SimulatedRun(arrays, state, RunGenerators(0, 0))
-    )
+    settings = RunSettings.of(recipe, problem.arms, marks, stop)
+    run = SimulatedRun(arrays, settings, RunGenerators(0, 0))
+    kernel = kernel_for(recipe, problem, arrays, "eager")
+    _, pulls, mean, _ = kernel.simulate(recipe, run)
     policy = recipe.start(problem.arms)
     for x in sequence.X[:rounds]:
         policy.update(x, problem.mean(x))
     decision = policy.decide()
     policy.update(decision, problem.mean(decision.features))
-    if state.pulls[decision.arm] != 1 + (decision.arm < rounds):
+    if pulls[decision.arm] != 1 + (decision.arm < rounds):
         return 0.0, np.inf
-    apart = np.linalg.norm(state.mean - policy.mean) / np.linalg.norm(policy.mean)
+    apart = np.linalg.norm(mean - policy.mean) / np.linalg.norm(policy.mean)
     return float(apart), float(np.linalg.cond(policy.gram))
 
 

@@ -8,15 +8,15 @@ import numpy as np
 
 import ensample as es
 from ensample import _core
-from ensample.calibration import Inflation, Unknown
+from ensample.calibration import Inflation
 from ensample.models.glm import LOGISTIC_LINK
 from ensample.models.network_ensemble import Anchor, CoreTraining, NetworkState, NewObservation
 from ensample.models.networks import Shape
 from ensample.models.replay import Memory
 from ensample.models.ridge import new_ridge, new_scales
 from ensample.problems.problem import ContextualProblem, FiniteProblem
+from ensample.simulation.dispatch import Rngs, RunSettings
 from ensample.simulation.options import Law
-from ensample.simulation.state import Rngs, RunSize, new_state
 
 Arguments = dict[str, Any]
 LEVEL_CALLS = ("level", "levels", "use_level")
@@ -375,12 +375,13 @@ def simulate(rng: np.random.Generator) -> Arguments:
         problem = finite_problem(rng, dim, arms)
         if is_logistic(kernel):
             problem = problem._replace(noise=1, means=rng.random(len(problem.means)))
-    rounds, unknown = int(rng.integers(2, 60)), Unknown(None, 0.0) if rng.integers(2) else None
-    size, stop = RunSize.of(problem, dim), np.zeros(1, np.int64)
+    checkpoints, stop = np.array([1, int(rng.integers(2, 60))]), np.zeros(1, np.int64)
+    fixed_lam, learns_scales = (0.0, True) if rng.integers(2) else (1.0, False)
+    settings = RunSettings(1.0, fixed_lam, None, False, learns_scales, 0.0, checkpoints, stop)
     return {
         "kernel": kernel,
         "problem": problem,
-        "state": new_state(size, 1.0, np.array([1, rounds]), stop, unknown),
+        "settings": settings,
         "rngs": Rngs(*(np.random.default_rng(int(seed)) for seed in rng.integers(1 << 30, size=4))),
         "options": options(rng, kernel, arms),
     }

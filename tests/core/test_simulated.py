@@ -1,7 +1,7 @@
 """Simulated runs of linear recipes against obvious NumPy, which plays the same arms from the same random numbers."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ from ensample import _core
 from ensample.calibration import Inflation
 from ensample.problems.noise import noisy_reward
 from ensample.problems.problem import ContextualProblem, FiniteProblem
+from ensample.simulation.dispatch import Rngs, RunSettings
 from ensample.simulation.options import Law
-from ensample.simulation.state import Rngs, RunSize, RunState, new_state
 from naive import relatives
 
 DIM, ARMS, ROUNDS, LAM = 3, 7, 300, 0.5
@@ -38,16 +38,25 @@ def generators(seed: int) -> Rngs:
     return Rngs(*(np.random.default_rng([seed, stream]) for stream in range(4)))
 
 
-def new(faced: Any, rounds: int) -> RunState:
-    checkpoints = np.arange(1, rounds + 1)
-    return new_state(RunSize.of(faced, DIM), LAM, checkpoints, np.zeros(1, np.int64))
+class Simulated(NamedTuple):
+    """What a run ends with."""
+
+    regret: np.ndarray
+    pulls: np.ndarray
+    mean: np.ndarray
+    target: np.ndarray
 
 
-def simulated(kernel: str, seed: int, options: dict[str, Any]) -> RunState:
-    faced = problem()
-    state = new(faced, ROUNDS)
-    _core.simulate(kernel, faced, state, generators(seed), options)
-    return state
+def settings(rounds: int) -> RunSettings:
+    checkpoints, stop = np.arange(1, rounds + 1), np.zeros(1, np.int64)
+    return RunSettings(LAM, LAM, None, False, False, 0.0, checkpoints, stop)
+
+
+def simulated(
+    kernel: str, seed: int, options: dict[str, Any], faced: Any = None, rounds: int = ROUNDS
+) -> Simulated:
+    arrays = problem() if faced is None else faced
+    return Simulated(*_core.simulate(kernel, arrays, settings(rounds), generators(seed), options))
 
 
 class Twin:
@@ -109,10 +118,10 @@ Learn = Callable[[Twin, int, float], None]
 def compare(
     kernel: str, options: dict[str, Any], twin: Twin, regret: np.ndarray, seed: int
 ) -> None:
-    state = simulated(kernel, seed, options)
-    np.testing.assert_allclose(state.regret, regret, rtol=1e-9, atol=1e-12)
-    np.testing.assert_array_equal(state.pulls[:ARMS], twin.pulls)
-    np.testing.assert_allclose(state.mean, twin.theta, rtol=1e-7)
+    run = simulated(kernel, seed, options)
+    np.testing.assert_allclose(run.regret, regret, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(run.pulls, twin.pulls)
+    np.testing.assert_allclose(run.mean, twin.theta, rtol=1e-7)
     explores = options.get("epsilon") != 0.0 or options.get("decay") != 0.0
     assert not explores or len(set(twin.seen[len(WARMUP) + len(OPENING) :])) >= 2, (
         "negative control"
@@ -491,9 +500,8 @@ def test_informed_ensemble(seed: int) -> None:
 def test_moving_arms(seed: int, offered: int, kernel: str) -> None:
     truth, rounds, size = np.random.default_rng(2).standard_normal(DIM), 200, 4
     faced = ContextualProblem(truth, offered, 0, 0.5, 0.5)
-    state = new(faced, rounds)
     options = {"size": size, "initial": Law(0, 1, 0.4), "reward": Law(0, 1, 0.5)}
-    _core.simulate(kernel, faced, state, generators(seed), options)
+    run = simulated(kernel, seed, options, faced, rounds)
 
     rngs, G, b, regret = generators(seed), np.zeros((DIM, DIM)), np.zeros(DIM), [0.0]
     rng = rngs.perturbation
@@ -514,8 +522,8 @@ def test_moving_arms(seed: int, offered: int, kernel: str) -> None:
         if sums is not None:
             sums += np.outer(0.5 * rng.standard_normal(size), x)
         regret.append(regret[-1] + best - x @ truth)
-    np.testing.assert_allclose(state.regret, regret[1:], rtol=1e-7)
-    np.testing.assert_allclose(state.mean, np.linalg.solve(LAM * np.eye(DIM) + G, b), rtol=1e-7)
+    np.testing.assert_allclose(run.regret, regret[1:], rtol=1e-7)
+    np.testing.assert_allclose(run.mean, np.linalg.solve(LAM * np.eye(DIM) + G, b), rtol=1e-7)
 
 
 def root_of(G: np.ndarray) -> np.ndarray:
@@ -536,11 +544,10 @@ def test_kernels_draw_the_rewards_of_python(noise: int) -> None:
     """
     one = es.LinearProblem(es.FiniteArms([[1.0]]), [0.4], 0.3).as_arrays()
     assert isinstance(one, FiniteProblem)
-    state = new_state(RunSize.of(one, 1), LAM, np.array([500]), np.zeros(1, np.int64))
-    _core.simulate("epsilon_greedy", one._replace(noise=noise), state, generators(0), {})
+    run = simulated("epsilon_greedy", 0, {}, one._replace(noise=noise), 500)
     rng = generators(0).noise
     rewards = [noisy_reward(noise, 0.4, 0.3, rng) for _ in range(500)]
-    assert state.target[0] == pytest.approx(sum(rewards), rel=1e-12)
+    assert run.target[0] == pytest.approx(sum(rewards), rel=1e-12)
     assert sum(rewards) != pytest.approx(500 * 0.4, rel=1e-6), "the control: they are random"
 
 
@@ -548,24 +555,9 @@ def test_kernels_draw_the_rewards_of_python(noise: int) -> None:
 def test_a_run_ends_when_it_is_told_to_stop(kernel: str) -> None:
     moving = ContextualProblem(np.ones(DIM), 5, 0, 0.1, 0.4)
     faced = moving if kernel == "lazy_moving" else problem()
-    state = new(faced, 9)._replace(checkpoints=np.array([2**30]), regret=np.full(1, np.nan))
-    state.stop[0] = 1
-    _core.simulate(kernel, faced, state, generators(0), {"size": 3})
-    assert np.isnan(state.regret).all() and state.counters["count"][0] <= len(PRESCRIBED)
-
-
-def counters(change: Callable[[np.ndarray], Any]) -> np.ndarray:
-    found = new(problem(), 9).counters.copy()
-    changed = change(found)
-    return found if changed is None else np.asarray(changed)
-
-
-def begun(found: np.ndarray) -> None:
-    found["next_checkpoint"] = 1
-
-
-def renamed(found: np.ndarray) -> np.ndarray:
-    return np.zeros(1, [(name.replace("growth", "growing"), "f8") for name in found.dtype.names])
+    stopped = settings(9)._replace(checkpoints=np.array([2**30]), stop=np.ones(1, np.int64))
+    run = Simulated(*_core.simulate(kernel, faced, stopped, generators(0), {"size": 3}))
+    assert np.isnan(run.regret).all() and run.pulls.sum() <= len(PRESCRIBED)
 
 
 BAD: dict[str, dict[str, Any]] = {
@@ -580,16 +572,12 @@ BAD: dict[str, dict[str, Any]] = {
         "period": -1,
         "by_coordinate": np.zeros((DIM, ARMS), np.float32),
     },
-    "state": {
-        "gram": np.zeros((DIM, DIM + 1)),
-        "inverse": np.zeros((DIM, DIM))[::-1],
-        "pulls": np.ones(16, np.int32),
-        "counted": np.zeros(32, np.int32),
-        "scores": np.zeros(ARMS - 1),
+    "settings": {
+        "lam": "much",
+        "sizes": np.ones(DIM + 1),
+        "learns_scales": 0.5,
         "checkpoints": np.array([9, 9]),
         "stop": np.zeros(0, np.int64),
-        "counters": counters(begun),
-        "other counters": counters(renamed),
     },
     "options": {
         "size": 0,
@@ -609,8 +597,8 @@ BAD: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(("argument", "field"), [(a, field) for a in BAD for field in BAD[a]])
 def test_a_bad_call_is_refused_by_name(argument: str, field: str) -> None:
-    faced = problem()
-    call = {"problem": faced, "state": new(faced, 9), "rngs": generators(0), "options": {"size": 3}}
+    call = {"problem": problem(), "settings": settings(9), "rngs": generators(0)}
+    call["options"] = {"size": 3}
     good, value, name = call[argument], BAD[argument][field], field.split()[-1]
     is_dict = isinstance(good, dict)
     call[argument] = good | {name: value} if is_dict else good._replace(**{name: value})
@@ -620,13 +608,13 @@ def test_a_bad_call_is_refused_by_name(argument: str, field: str) -> None:
 
 def test_an_unknown_kernel_is_refused() -> None:
     with pytest.raises(ValueError, match=r"`kernel`.*'lasy'"):
-        _core.simulate("lasy", problem(), new(problem(), 9), generators(0), {})
+        simulated("lasy", 0, {})
 
 
 def test_rounds_without_a_mean_are_refused() -> None:
     moving = problem()._replace(mean_path=np.zeros((2, ARMS)), best_means=np.zeros(2), period=4)
     with pytest.raises(ValueError, match="`mean_path`"):
-        _core.simulate("epsilon_greedy", moving, new(moving, 9), generators(0), {})
+        simulated("epsilon_greedy", 0, {}, moving, 9)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from scipy import stats
 import ensample as es
 from ensample.problems.problem import FiniteProblem
 from ensample.randomness import RunGenerators
-from ensample.simulation.dispatch import SimulatedRun
+from ensample.simulation.dispatch import RunSettings, SimulatedRun
 from ensample.simulation.logistic_kernels import is_prior_representable
-from ensample.simulation.state import RunSize, new_state
 from evidence import FALSE_ALARM
 
 X = np.array([[1.0, 0.0], [1.0, 1e-4], [1.0, -1e-4]])
@@ -54,5 +53,7 @@ def test_stream_members_start_from_a_root_of_v_only_where_it_keeps_the_prior(
     """V is at most lam + 2200 / 4, and a root in doubles keeps a share of 1e-8."""
     arrays = problem().as_arrays()
     assert isinstance(arrays, FiniteProblem)
-    state = new_state(RunSize.of(arrays, 2), lam, np.array([200]), np.zeros(1, np.int64))
-    assert is_prior_representable(SimulatedRun(arrays, state, RunGenerators(0, 0))) == kept
+    recipe = es.EnsembleSampling(8, regularization=lam, model=es.Logistic())
+    marks, stop = np.array([200]), np.zeros(1, np.int64)
+    settings = RunSettings.of(recipe, problem().arms, marks, stop)
+    assert is_prior_representable(SimulatedRun(arrays, settings, RunGenerators(0, 0))) == kept

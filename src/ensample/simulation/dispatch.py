@@ -4,8 +4,8 @@ A kernel is registered for one type of recipe, one kind of problem, `FiniteProbl
 arms) or `ContextualProblem` (arms that change every round, or the ball), and one type of model:
 
     @simulates(LinUCB, FiniteProblem, Evaluation.EAGER)
-    def linucb(recipe: LinUCB, run: SimulatedRun) -> None:
-        run.play("linucb", factor=recipe.factor)
+    def linucb(recipe: LinUCB, run: SimulatedRun) -> Outcome:
+        return run.play("linucb", factor=recipe.factor)
 
 The type must match exactly, since a subclass may decide otherwise than its parent. A subclass that
 decides alike is registered itself: `simulates(Mine, FiniteProblem, Evaluation.EAGER)(linucb)`. Any
@@ -19,14 +19,18 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 
+from numpy.random import Generator
+
 from ensample import _core
+from ensample.arms import Arms
+from ensample.calibration import Unknown
 from ensample.errors import InvalidArgument, LiveSimulationWarning
 from ensample.models import Linear, RewardModel
 from ensample.policies.recipe import Recipe
 from ensample.problems import Problem
 from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.randomness import RunGenerators
-from ensample.simulation.state import Rngs, RunState
+from ensample.types import FloatArray, IntArray
 
 
 class Evaluation(StrEnum):
@@ -42,24 +46,57 @@ EVALUATIONS = ("auto", *(evaluation.value for evaluation in FASTEST_FIRST))
 SLOW = "a hundred times slower (evaluation='live' says that this is meant)"
 
 Arrays = FiniteProblem | ContextualProblem
-Simulate = Callable[[Any, "SimulatedRun"], None]  # of a recipe
-AnySimulate = TypeVar("AnySimulate", bound=Callable[..., None])
+Outcome = tuple[FloatArray, IntArray, FloatArray, FloatArray]
+"""Regret at the checkpoints [C], pulls of all arms and the warm-up's, theta_hat and b."""
+
+Simulate = Callable[[Any, "SimulatedRun"], Outcome]  # of a recipe
+AnySimulate = TypeVar("AnySimulate", bound=Callable[..., Outcome])
+
+
+class RunSettings(NamedTuple):
+    """What the core begins a run with (`RunSettings` of cpp/simulate/state.hpp)."""
+
+    lam: float
+    fixed_lam: float  # lam > 0 where it is given although the scales are learned; else 0
+    sizes: FloatArray | None  # of the features [d], where they are given
+    intercept: bool  # whether the last feature is the constant 1
+    learns_scales: bool
+    forgetting_rate: float
+    checkpoints: IntArray  # [C]
+    stop: IntArray  # [1] the run ends when it is not 0, as after Ctrl-C
+
+    @classmethod
+    def of(cls, recipe: Recipe, arms: Arms, checkpoints: IntArray, stop: IntArray) -> "RunSettings":
+        lam, prior = recipe.model.strength(recipe.regularization, arms), recipe.prior(arms)
+        learns_scales = isinstance(prior, Unknown)
+        sizes, fixed_lam, intercept = prior if isinstance(prior, Unknown) else (None, lam, False)
+        scales = fixed_lam, sizes, intercept, learns_scales
+        return cls(lam, *scales, recipe.rate, checkpoints, stop)
+
+
+class Rngs(NamedTuple):
+    """Generators of a run, by purpose; None where a kernel draws nothing."""
+
+    noise: Generator
+    member: Generator | None = None
+    perturbation: Generator | None = None
+    context: Generator | None = None
 
 
 class SimulatedRun(NamedTuple):
-    """Problem, state and generators of one run."""
+    """Problem, settings and generators of one run."""
 
     problem: Any  # of the kind that the kernel is registered for
-    state: RunState
+    settings: RunSettings
     generators: RunGenerators
 
-    def play(self, kernel: str, *streams: str, **options: Any) -> None:
+    def play(self, kernel: str, *streams: str, **options: Any) -> Outcome:
         """Simulate the run by a kernel of the core that draws noise, and from these streams.
 
         `Rngs` has the names of streams, `Options` of cpp/simulate/state.hpp those of options.
         """
         drawn = {stream: getattr(self.generators, stream) for stream in ("noise", *streams)}
-        _core.simulate(kernel, self.problem, self.state, Rngs(**drawn), options)
+        return _core.simulate(kernel, self.problem, self.settings, Rngs(**drawn), options)
 
 
 class Kernel(NamedTuple):

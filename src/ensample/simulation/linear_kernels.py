@@ -28,7 +28,7 @@ from ensample.policies.multiplier_bootstrap import MultiplierBootstrap
 from ensample.policies.recipe import Recipe
 from ensample.policies.sup_linucb import SupLinUCB
 from ensample.problems.problem import ContextualProblem, FiniteProblem
-from ensample.simulation.dispatch import Evaluation, SimulatedRun, simulates
+from ensample.simulation.dispatch import Evaluation, Outcome, SimulatedRun, simulates
 from ensample.simulation.options import (
     LAWS,
     Law,
@@ -75,24 +75,24 @@ def stored_options(recipe: EnsembleSampling) -> Options:
 
 
 @simulates(EnsembleSampling, FiniteProblem, LAZY, unless=why_not_lazy_ensemble)
-def lazy_ensemble(recipe: EnsembleSampling, run: SimulatedRun) -> None:
-    run.play("lazy_ensemble", *MEMBERS, **stored_options(recipe))
+def lazy_ensemble(recipe: EnsembleSampling, run: SimulatedRun) -> Outcome:
+    return run.play("lazy_ensemble", *MEMBERS, **stored_options(recipe))
 
 
 @simulates(SymmetrizedEnsembleSampling, FiniteProblem, LAZY)
-def lazy_symmetrized(recipe: SymmetrizedEnsembleSampling, run: SimulatedRun) -> None:
-    run.play("lazy_ensemble", *MEMBERS, **ensemble_options(recipe), symmetric=True)
+def lazy_symmetrized(recipe: SymmetrizedEnsembleSampling, run: SimulatedRun) -> Outcome:
+    return run.play("lazy_ensemble", *MEMBERS, **ensemble_options(recipe), symmetric=True)
 
 
 @simulates(SharpEnsembleSampling, FiniteProblem, LAZY)
-def lazy_sharp(recipe: SharpEnsembleSampling, run: SimulatedRun) -> None:
-    run.play("lazy_ensemble", *MEMBERS, **ensemble_options(recipe), factor=recipe.factor)
+def lazy_sharp(recipe: SharpEnsembleSampling, run: SimulatedRun) -> Outcome:
+    return run.play("lazy_ensemble", *MEMBERS, **ensemble_options(recipe), factor=recipe.factor)
 
 
 @simulates(RefreshedEnsembleSampling, FiniteProblem, LAZY)
-def lazy_refreshed(recipe: RefreshedEnsembleSampling, run: SimulatedRun) -> None:
+def lazy_refreshed(recipe: RefreshedEnsembleSampling, run: SimulatedRun) -> Outcome:
     options = ensemble_options(recipe)
-    run.play("lazy_ensemble", *MEMBERS, **options, redraw_growth=recipe.threshold)
+    return run.play("lazy_ensemble", *MEMBERS, **options, redraw_growth=recipe.threshold)
 
 
 # All members kept up to date: eager.hpp
@@ -103,8 +103,8 @@ def why_not_eager_ensemble(recipe: EnsembleSampling) -> str:
 
 
 @simulates(EnsembleSampling, FiniteProblem, EAGER, unless=why_not_eager_ensemble)
-def eager_ensemble(recipe: EnsembleSampling, run: SimulatedRun) -> None:
-    run.play("eager_ensemble", *MEMBERS, **stored_options(recipe))
+def eager_ensemble(recipe: EnsembleSampling, run: SimulatedRun) -> Outcome:
+    return run.play("eager_ensemble", *MEMBERS, **stored_options(recipe))
 
 
 # The same on arms that change every round, or the ball: moving_ensemble.hpp
@@ -122,13 +122,13 @@ def why_not_lazy_moving(recipe: EnsembleSampling) -> str:
 
 
 @simulates(EnsembleSampling, ContextualProblem, LAZY, unless=why_not_lazy_moving)
-def lazy_moving(recipe: EnsembleSampling, run: SimulatedRun) -> None:
-    run.play("lazy_moving", *MEMBERS, "context", **stored_options(recipe))
+def lazy_moving(recipe: EnsembleSampling, run: SimulatedRun) -> Outcome:
+    return run.play("lazy_moving", *MEMBERS, "context", **stored_options(recipe))
 
 
 @simulates(EnsembleSampling, ContextualProblem, EAGER, unless=why_not_eager_moving)
-def eager_moving(recipe: EnsembleSampling, run: SimulatedRun) -> None:
-    run.play("eager_moving", *MEMBERS, "context", **stored_options(recipe))
+def eager_moving(recipe: EnsembleSampling, run: SimulatedRun) -> Outcome:
+    return run.play("eager_moving", *MEMBERS, "context", **stored_options(recipe))
 
 
 # Models drawn anew each round: history.hpp
@@ -156,20 +156,20 @@ def why_not_fresh_members(recipe: EnsembleSampling) -> str:
 
 
 @simulates(PerturbedHistory, FiniteProblem, EAGER, unless=why_not_laws)
-def perturbed_history(recipe: PerturbedHistory, run: SimulatedRun) -> None:
+def perturbed_history(recipe: PerturbedHistory, run: SimulatedRun) -> Outcome:
     kernel = "gaussian_history" if isinstance(recipe.reward_law, Gaussian) else "summed_history"
-    run.play(kernel, "perturbation", **history_options(recipe))
+    return run.play(kernel, "perturbation", **history_options(recipe))
 
 
 @simulates(ThompsonSampling, FiniteProblem, EAGER)
-def thompson_sampling(recipe: ThompsonSampling, run: SimulatedRun) -> None:
+def thompson_sampling(recipe: ThompsonSampling, run: SimulatedRun) -> Outcome:
     options = posterior_options(recipe)
-    run.play("gaussian_history", "perturbation", **options, adaptive=recipe.adaptive)
+    return run.play("gaussian_history", "perturbation", **options, adaptive=recipe.adaptive)
 
 
 @simulates(EnsembleSampling, FiniteProblem, LAZY, unless=why_not_fresh_members)
-def fresh_members(recipe: EnsembleSampling, run: SimulatedRun) -> None:
-    run.play("gaussian_history", "perturbation", **fresh_options(recipe))
+def fresh_members(recipe: EnsembleSampling, run: SimulatedRun) -> Outcome:
+    return run.play("gaussian_history", "perturbation", **fresh_options(recipe))
 
 
 # The same on arms that change every round, or the ball
@@ -192,31 +192,31 @@ def why_not_moving_fresh(recipe: EnsembleSampling) -> str:
 
 
 @simulates(PerturbedHistory, ContextualProblem, EAGER, unless=why_not_moving_history)
-def moving_perturbed_history(recipe: PerturbedHistory, run: SimulatedRun) -> None:
-    run.play("moving_history", "perturbation", "context", **history_options(recipe))
+def moving_perturbed_history(recipe: PerturbedHistory, run: SimulatedRun) -> Outcome:
+    return run.play("moving_history", "perturbation", "context", **history_options(recipe))
 
 
 @simulates(ThompsonSampling, ContextualProblem, EAGER, unless=why_not_moving_posterior)
-def moving_thompson_sampling(recipe: ThompsonSampling, run: SimulatedRun) -> None:
-    run.play("moving_history", "perturbation", "context", **posterior_options(recipe))
+def moving_thompson_sampling(recipe: ThompsonSampling, run: SimulatedRun) -> Outcome:
+    return run.play("moving_history", "perturbation", "context", **posterior_options(recipe))
 
 
 @simulates(EnsembleSampling, ContextualProblem, LAZY, unless=why_not_moving_fresh)
-def moving_fresh_members(recipe: EnsembleSampling, run: SimulatedRun) -> None:
-    run.play("moving_history", "perturbation", "context", **fresh_options(recipe))
+def moving_fresh_members(recipe: EnsembleSampling, run: SimulatedRun) -> Outcome:
+    return run.play("moving_history", "perturbation", "context", **fresh_options(recipe))
 
 
 # Greedy, epsilon-greedy and optimism: one_estimate.hpp
 
 
 @simulates(Greedy, FiniteProblem, EAGER)
-def greedy(recipe: Greedy, run: SimulatedRun) -> None:
-    run.play("epsilon_greedy", "member")
+def greedy(recipe: Greedy, run: SimulatedRun) -> Outcome:
+    return run.play("epsilon_greedy", "member")
 
 
 @simulates(EpsilonGreedy, FiniteProblem, EAGER)
-def epsilon_greedy(recipe: EpsilonGreedy, run: SimulatedRun) -> None:
-    run.play("epsilon_greedy", "member", epsilon=recipe.epsilon, decay=recipe.decay or 0.0)
+def epsilon_greedy(recipe: EpsilonGreedy, run: SimulatedRun) -> Outcome:
+    return run.play("epsilon_greedy", "member", epsilon=recipe.epsilon, decay=recipe.decay or 0.0)
 
 
 def why_not_linucb(recipe: LinUCB) -> str:
@@ -225,44 +225,44 @@ def why_not_linucb(recipe: LinUCB) -> str:
 
 
 @simulates(LinUCB, FiniteProblem, EAGER, unless=why_not_linucb)
-def linucb(recipe: LinUCB, run: SimulatedRun) -> None:
+def linucb(recipe: LinUCB, run: SimulatedRun) -> Outcome:
     learns_norm = recipe.norm is None and recipe.form != "constant"
-    run.play("linucb", factor=recipe.factor, watch_norm=learns_norm)
+    return run.play("linucb", factor=recipe.factor, watch_norm=learns_norm)
 
 
 @simulates(SupLinUCB, FiniteProblem, EAGER)
-def sup_linucb(recipe: SupLinUCB, run: SimulatedRun) -> None:
+def sup_linucb(recipe: SupLinUCB, run: SimulatedRun) -> Outcome:
     standing_rows(recipe, run.problem)
     floor = 1.0 / math.sqrt(recipe.horizon)
-    run.play("sup_linucb", stages=recipe.stages, radius=recipe.radius, floor=floor)
+    return run.play("sup_linucb", stages=recipe.stages, radius=recipe.radius, floor=floor)
 
 
 # Information, shared directions: eager.hpp. Pseudo-rewards, weights: bootstrap.hpp
 
 
 @simulates(InformationDirected, FiniteProblem, EAGER)
-def information_directed(recipe: InformationDirected, run: SimulatedRun) -> None:
+def information_directed(recipe: InformationDirected, run: SimulatedRun) -> Outcome:
     kernel = "informed_by_fresh_members" if recipe.fresh else "informed_ensemble"
-    run.play(kernel, *MEMBERS, **ensemble_options(recipe), factor=factor_of(recipe))
+    return run.play(kernel, *MEMBERS, **ensemble_options(recipe), factor=factor_of(recipe))
 
 
 @simulates(EnsemblePlusPlus, FiniteProblem, EAGER)
-def ensemble_plus_plus(recipe: EnsemblePlusPlus, run: SimulatedRun) -> None:
-    run.play("ensemble_plus_plus", *MEMBERS, size=recipe.size, scale=recipe.scale)
+def ensemble_plus_plus(recipe: EnsemblePlusPlus, run: SimulatedRun) -> Outcome:
+    return run.play("ensemble_plus_plus", *MEMBERS, size=recipe.size, scale=recipe.scale)
 
 
 @simulates(KvetonPHE, FiniteProblem, EAGER)
-def kveton_phe(recipe: KvetonPHE, run: SimulatedRun) -> None:
+def kveton_phe(recipe: KvetonPHE, run: SimulatedRun) -> Outcome:
     features = standing_rows(recipe, run.problem)
     # Equal arms share their pseudo-rewards: the first of them stands for all.
     first = {x.tobytes(): k for k, x in reversed(list(enumerate(features)))}
     opening = np.array([first[features[arm].tobytes()] for arm in run.problem.opening], np.int64)
     run = run._replace(problem=run.problem._replace(opening=opening))
-    run.play("kveton_phe", "perturbation", scale=recipe.a, basis=independent_rows(features))
+    return run.play("kveton_phe", "perturbation", scale=recipe.a, basis=independent_rows(features))
 
 
 @simulates(MultiplierBootstrap, FiniteProblem, EAGER)
-def multiplier_bootstrap(recipe: MultiplierBootstrap, run: SimulatedRun) -> None:
+def multiplier_bootstrap(recipe: MultiplierBootstrap, run: SimulatedRun) -> Outcome:
     basis = independent_rows(standing_rows(recipe, run.problem))
     options = {"size": recipe.size, "spread": recipe.spread, "scale": recipe.pseudo}
-    run.play("multiplier_bootstrap", *MEMBERS, **options, basis=basis)
+    return run.play("multiplier_bootstrap", *MEMBERS, **options, basis=basis)

@@ -26,7 +26,7 @@ from ensample.policies import (
 )
 from ensample.policies.kveton_phe import independent_rows
 from ensample.problems.problem import ContextualProblem, FiniteProblem
-from ensample.simulation.dispatch import Evaluation, SimulatedRun, simulates
+from ensample.simulation.dispatch import Evaluation, Outcome, SimulatedRun, simulates
 from ensample.simulation.options import (
     Options,
     member_options,
@@ -80,33 +80,33 @@ def fresh_options(recipe: EnsembleSampling) -> Options:
 
 
 def is_prior_representable(run: SimulatedRun) -> bool:
-    """Return True if a root of V in doubles keeps the prior until the last round."""
-    problem, state = run.problem, run.state
+    """Return True if a root of V in doubles keeps the prior lam I until the last round."""
+    lam, problem = run.settings.lam, run.problem
     largest = float(np.square(problem.features).sum(axis=1).max())
-    observations = float(state.checkpoints[-1] + problem.warmup.size)
+    observations = float(run.settings.checkpoints[-1] + problem.warmup.size)
     played = 0.25 * observations * largest  # weights mu (1 - mu) are at most 1/4
-    return float(state.prior.min()) >= MIN_PRIOR_SHARE * (float(state.prior.max()) + played)
+    return lam >= MIN_PRIOR_SHARE * (lam + played)
 
 
 @lazy(EnsembleSampling, FiniteProblem, unless=why_not_lazy_stream)
-def lazy_stream(recipe: EnsembleSampling, run: SimulatedRun) -> None:
+def lazy_stream(recipe: EnsembleSampling, run: SimulatedRun) -> Outcome:
     options = {**stored_options(recipe), "from_base": is_prior_representable(run)}
-    run.play("lazy_stream", *MEMBERS, **options)
+    return run.play("lazy_stream", *MEMBERS, **options)
 
 
 @lazy(EnsembleSampling, ContextualProblem, unless=why_not_lazy_stream)
-def lazy_moving_stream(recipe: EnsembleSampling, run: SimulatedRun) -> None:
-    run.play("lazy_moving_stream", *MEMBERS, "context", **stored_options(recipe))
+def lazy_moving_stream(recipe: EnsembleSampling, run: SimulatedRun) -> Outcome:
+    return run.play("lazy_moving_stream", *MEMBERS, "context", **stored_options(recipe))
 
 
 @lazy(EnsembleSampling, FiniteProblem, unless=why_not_fresh_stream)
-def fresh_stream(recipe: EnsembleSampling, run: SimulatedRun) -> None:
-    run.play("fresh_stream", "perturbation", **fresh_options(recipe))
+def fresh_stream(recipe: EnsembleSampling, run: SimulatedRun) -> Outcome:
+    return run.play("fresh_stream", "perturbation", **fresh_options(recipe))
 
 
 @lazy(EnsembleSampling, ContextualProblem, unless=why_not_fresh_stream)
-def fresh_moving_stream(recipe: EnsembleSampling, run: SimulatedRun) -> None:
-    run.play("fresh_moving_stream", "perturbation", "context", **fresh_options(recipe))
+def fresh_moving_stream(recipe: EnsembleSampling, run: SimulatedRun) -> Outcome:
+    return run.play("fresh_moving_stream", "perturbation", "context", **fresh_options(recipe))
 
 
 # The exact fit: newton_rounds.hpp
@@ -150,10 +150,10 @@ def exact(
     """
 
     @eager(recipe, FiniteProblem, unless=unless)
-    def simulate(recipe: Recipe, run: SimulatedRun) -> None:
+    def simulate(recipe: Recipe, run: SimulatedRun) -> Outcome:
         model = model_of(recipe)
         link = {"link": model.code, "spread": model.spread}
-        run.play("newton_rounds", *MEMBERS, kind=kind.value, **link, **options(recipe))
+        return run.play("newton_rounds", *MEMBERS, kind=kind.value, **link, **options(recipe))
 
 
 def scale_of(recipe: ThompsonSampling | PerturbedHistory | EVILL) -> Options:
@@ -179,9 +179,9 @@ exact(
 
 
 @eager(KvetonPHE, FiniteProblem)
-def pseudo_rewards(recipe: KvetonPHE, run: SimulatedRun) -> None:
+def pseudo_rewards(recipe: KvetonPHE, run: SimulatedRun) -> Outcome:
     model = model_of(recipe)
     basis = independent_rows(np.ascontiguousarray(run.problem.by_coordinate.T))
     link = {"link": model.code, "spread": model.spread}
     kind = ExactKind.PSEUDO_REWARDS.value
-    run.play("newton_rounds", *MEMBERS, kind=kind, scale=recipe.a, basis=basis, **link)
+    return run.play("newton_rounds", *MEMBERS, kind=kind, scale=recipe.a, basis=basis, **link)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.calibration import Unknown
 from ensample.checks import whole
 from ensample.errors import InvalidArgument
 from ensample.policies.recipe import Recipe
@@ -19,10 +18,9 @@ from ensample.problems.problem import ContextualProblem, FiniteProblem, with_con
 from ensample.randomness import RunGenerators
 from ensample.simulation import linear_kernels as linear_kernels  # registers kernels
 from ensample.simulation import logistic_kernels as logistic_kernels
-from ensample.simulation.dispatch import Evaluation, Kernel, SimulatedRun, kernel_for
+from ensample.simulation.dispatch import Evaluation, Kernel, RunSettings, SimulatedRun, kernel_for
 from ensample.simulation.live import RunLog, run_live
-from ensample.simulation.state import ReusedState, RunSize
-from ensample.types import CountArray, FloatArray, IntArray
+from ensample.types import FloatArray, IntArray
 
 LONGEST = (1 << 31) - 1  # kernels count pulls in 32 bits
 
@@ -74,8 +72,6 @@ class PreparedProblem(NamedTuple):
     problem: Problem
     kernel: Kernel | None  # None for the live policy
     arrays: FiniteProblem | ContextualProblem | None
-    size: RunSize
-    unknown: Unknown | None  # scales that are learned
 
     @property
     def evaluation(self) -> str:
@@ -109,7 +105,6 @@ class Plan:
         stop = np.zeros(1, np.int64) if stop is None else stop
         results = RunArrays.empty(len(replicates), self.checkpoints.size)
         generators = RunGenerators(self.seed, self.cell)
-        states = ReusedState(self.checkpoints, stop, self.recipe.rate)
         fixed = None if isinstance(self.problem, Family) else self.prepared
         for row, number in enumerate(replicates):
             if stop[0]:
@@ -124,7 +119,7 @@ class Plan:
                     self.recipe, problem, self.checkpoints, generators, stop, watch, played
                 )
             else:
-                regret, pulls = self._by_kernel(prepared, states, generators)
+                regret, pulls = self._by_kernel(prepared, generators, stop)
                 if played is not None:
                     played(int(self.checkpoints[-1]))
             results.regret[row], results.seconds[row] = regret, time.perf_counter() - start
@@ -148,10 +143,7 @@ class Plan:
         kernel = kernel_for(recipe, problem, arrays, self.evaluation)
         if recipe.intercept and isinstance(arrays, FiniteProblem):
             arrays = with_constant(arrays)
-        size = RunSize.of(arrays, problem.arms.dim + recipe.intercept)
-        prior = None if kernel is None else recipe.prior(problem.arms)
-        unknown = prior if isinstance(prior, Unknown) else None
-        return PreparedProblem(problem, kernel, arrays, size, unknown)
+        return PreparedProblem(problem, kernel, arrays)
 
     def _draw(self, generators: RunGenerators) -> Problem:
         if isinstance(self.problem, Family):
@@ -159,16 +151,15 @@ class Plan:
         return self.problem
 
     def _by_kernel(
-        self, prepared: PreparedProblem, states: ReusedState, generators: RunGenerators
+        self, prepared: PreparedProblem, generators: RunGenerators, stop: IntArray
     ) -> tuple[FloatArray, IntArray | None]:
         """Return the regret at the checkpoints, and the pulls where arms are numbered."""
         assert prepared.kernel is not None
-        lam = self.recipe.model.strength(self.recipe.regularization, prepared.problem.arms)
-        state = states.reset(prepared.size, lam, prepared.unknown)
-        prepared.kernel.simulate(self.recipe, SimulatedRun(prepared.arrays, state, generators))
-        arrays = prepared.arrays
-        pulls = pulls_of(arrays, state.pulls) if isinstance(arrays, FiniteProblem) else None
-        return state.regret, pulls
+        arrays, arms = prepared.arrays, prepared.problem.arms
+        settings = RunSettings.of(self.recipe, arms, self.checkpoints, stop)
+        run = SimulatedRun(arrays, settings, generators)
+        regret, pulls, *_ = prepared.kernel.simulate(self.recipe, run)
+        return regret, pulls_of(arrays, pulls) if isinstance(arrays, FiniteProblem) else None
 
 
 def can_be_learned(recipe: Recipe, problem: Problem) -> bool:
@@ -188,13 +179,12 @@ def check_length(problem: Problem, horizon: int) -> None:
         raise InvalidArgument("horizon", horizon, f"at most {LONGEST - warmup}, {reason}")
 
 
-def pulls_of(problem: FiniteProblem, counts: CountArray) -> IntArray:
+def pulls_of(problem: FiniteProblem, pulls: IntArray) -> IntArray:
     """Return the pulls of the arms on offer, without the warm-up."""
     arms = problem.by_coordinate.shape[1]
-    pulls = counts[:arms].astype(np.int64)
     if problem.warmup.size:
-        pulls -= np.bincount(problem.warmup, minlength=arms)[:arms]
-    return pulls
+        pulls = pulls - np.bincount(problem.warmup, minlength=len(pulls))
+    return pulls[:arms]
 
 
 def best_first(problem: Problem) -> IntArray:
