@@ -22,7 +22,8 @@ def shifting() -> pl.DataFrame:
 
 
 def mixed() -> pl.DataFrame:
-    """Contexts with words and nested fields, an action that comes later, and decisions that wait."""
+    """Contexts with words and nested fields, an action that comes later, and decisions that
+    wait."""
     rng = np.random.default_rng(4)
     rows = []
     for place in range(400):

@@ -1,4 +1,5 @@
-"""What the pages of reports tell, without layout and pictures: headings, sentences, tables and words in figures."""
+"""What the pages of reports tell, without layout and pictures: headings, sentences, tables and
+words in figures."""
 
 import json
 import re
@@ -33,7 +34,8 @@ NUMBER = re.compile(r"[\d.,\s×\u2212⁰¹²³⁴⁵⁶⁷⁸⁹⁻-]*")
 
 
 class PageData(HTMLParser):
-    """The blocks of a page by section, and the words in its drawings; numbers beside axes are layout."""
+    """The blocks of a page by section, and the words in its drawings; numbers beside axes are
+    layout."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -78,7 +80,8 @@ class PageData(HTMLParser):
 
 
 def told(text: str) -> dict[str, Any]:
-    """The data of a page: by section its blocks in order, and its figures' words in alphabetical order."""
+    """The data of a page: by section its blocks in order, and its figures' words in alphabetical
+    order."""
     found = PageData(text).found
     for part in found.values():
         part["drawn"] = sorted(set(part["drawn"]))
