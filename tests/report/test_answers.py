@@ -1,5 +1,7 @@
 """The answer first: who is best, what survives, and which runs are stuck."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats

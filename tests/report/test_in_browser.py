@@ -21,7 +21,8 @@ BOXES = """return [...document.querySelectorAll('figure svg')].map(svg => {
 const b = svg.getBoundingClientRect(), paths = svg.querySelectorAll('path').length;
 return [b.width, b.height, b.left, b.right, svg.checkVisibility() && paths > 2]})"""
 MATH = """return [...document.querySelectorAll('math')].map(math => {
-const b = math.getBoundingClientRect(); return [getComputedStyle(math).display, b.width, b.height]})"""
+const b = math.getBoundingClientRect();
+return [getComputedStyle(math).display, b.width, b.height]})"""
 FRACTIONS = """return [...document.querySelectorAll('mfrac')].map(f =>
 f.children[0].getBoundingClientRect().bottom <= f.children[1].getBoundingClientRect().top + 1)"""
 OUTSIDE = """return [...document.querySelectorAll('figure svg text')].filter(t => {
@@ -99,7 +100,8 @@ def test_what_is_folded_is_printed(browser: Any, pages: dict[str, Path]) -> None
 
 HOVER = """const svg = document.querySelectorAll('svg[data-plot]')[arguments[0]];
 const plot = JSON.parse(svg.dataset.plot); svg.scrollIntoView({block: 'center'});
-const at = new DOMPoint((plot.left + plot.right) / 2, plot.top + 5).matrixTransform(svg.getScreenCTM());
+const middle = new DOMPoint((plot.left + plot.right) / 2, plot.top + 5);
+const at = middle.matrixTransform(svg.getScreenCTM());
 svg.dispatchEvent(new PointerEvent('pointermove', {clientX: at.x, clientY: at.y}));
 return svg.parentElement.querySelector('div.hover').textContent"""
 
