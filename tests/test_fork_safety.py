@@ -17,7 +17,7 @@ import pytest
 import ensample as es
 from attempts import attempts
 from ensample import fork_safety
-from ensample.experiments.opening import begun
+from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage.postgres import PostgresStorage
 from ensample.experiments.storage.postgres_pool import PostgresPool
 
@@ -194,7 +194,7 @@ def test_child_is_refused_the_file_of_its_parent(tmp_path: Path) -> None:
 
 def test_child_is_refused_the_stream_of_its_parent(pool: PostgresPool) -> None:
     given = {"actions": NAMES, "recipe": SMALL, "seed": 0}
-    with begun(PostgresStorage(pool, "forked"), {"name": "forked"}, given) as experiment:
+    with experiment_in(PostgresStorage(pool, "forked"), {"name": "forked"}, given) as experiment:
         check_refused(experiment, "postgresql")
 
 
@@ -203,12 +203,12 @@ def test_child_opens_the_stream_of_its_parent_beside_it(pool: PostgresPool) -> N
     given = {"actions": NAMES, "recipe": SMALL, "seed": 0}
 
     def open_there() -> object:
-        mine = begun(
+        mine = experiment_in(
             PostgresStorage(PostgresPool(pool.address), "shared"), {"name": "shared"}, given
         )
         return mine.decide(id="child").action
 
-    with begun(PostgresStorage(pool, "shared"), {"name": "shared"}, given) as experiment:
+    with experiment_in(PostgresStorage(pool, "shared"), {"name": "shared"}, given) as experiment:
         said = in_child(open_there)
         found = experiment.decision("child")
         assert found is not None and found.action == said

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import ensample as es
-from ensample.experiments.opening import begun
+from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage.base import Storage
 from ensample.experiments.storage.memory import MemoryStorage
 from ensample.experiments.storage.postgres import PostgresStorage
@@ -45,7 +45,7 @@ class Place:
             "seed": 0,
         } | settings
         self.made.append(
-            begun(self.storage(), {"name": "news"}, given, clock or Ticking(), counted())
+            experiment_in(self.storage(), {"name": "news"}, given, clock or Ticking(), counted())
         )
         return self.made[-1]
 
@@ -63,6 +63,8 @@ class Place:
                     assert again.hash == hash and again.log().equals(log)
             if self.pool is not None:
                 storage = PostgresStorage(self.pool, f"{self.name}-{place}")
-                with begun(storage, {}, {"recipe": experiment.settings.recipe}, clock) as again:
+                with experiment_in(
+                    storage, {}, {"recipe": experiment.settings.recipe}, clock
+                ) as again:
                     again.verify()
                     assert again.hash == hash and again.log().equals(log)

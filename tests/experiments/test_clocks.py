@@ -10,7 +10,7 @@ import pytest
 
 import ensample as es
 from ensample.experiments import inputs
-from ensample.experiments.opening import begun
+from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage.postgres import PostgresStorage
 from ensample.experiments.storage.postgres_pool import PostgresPool
 from experiments.places import SMALL, News
@@ -37,7 +37,9 @@ def test_server_whose_clock_is_ahead_makes_no_reward_late(pool: PostgresPool) ->
     """By the servers' own clocks, the wait of each decision of the right one was over when the wrong one decided."""
     name = f"clocks-{secrets.token_hex(4)}"
     given = {"actions": ["a", "b"], "recipe": SMALL, "reward": RULES}
-    right, wrong = (begun(PostgresStorage(pool, name), {"name": "clocks"}, given) for _ in range(2))
+    right, wrong = (
+        experiment_in(PostgresStorage(pool, name), {"name": "clocks"}, given) for _ in range(2)
+    )
     right.decide(id="1")
     with ahead(AHEAD):
         wrong.decide(id="2")

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 
 import ensample as es
 from attempts import attempts
-from ensample.experiments.opening import begun
+from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage.sqlite import SQLiteStorage
 from experiments.ticking import Ticking, counted
 
@@ -71,7 +71,7 @@ class Machine(RuleBasedStateMachine):
 
     def opened(self) -> es.Experiment:
         storage = SQLiteStorage(self.folder / f"{self.files}.db", synchronous="OFF")
-        return begun(storage, {"name": "machine"}, self.given, self.clock, self.ids)
+        return experiment_in(storage, {"name": "machine"}, self.given, self.clock, self.ids)
 
     def teardown(self) -> None:
         assert self.experiment.engine.storage.count < SNAPSHOTS or list(

@@ -218,7 +218,7 @@ es.migrate_experiment(old, new)
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGKILL"])
-@pytest.mark.parametrize("moment", ["learn", "keep_snapshot", "compare_logs", "os.rename"])
+@pytest.mark.parametrize("moment", ["append_events", "captured", "compare_logs", "os.rename"])
 def test_a_migration_cut_short_leaves_no_new_file_and_the_old_one_whole(
     moment: str, number: str, tmp_path: Path
 ) -> None:

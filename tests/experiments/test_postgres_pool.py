@@ -12,7 +12,7 @@ import pytest
 
 import ensample as es
 from ensample.experiments.events import Expired
-from ensample.experiments.opening import begun
+from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage import postgres_pool
 from ensample.experiments.storage.postgres import PostgresStorage
 from ensample.experiments.storage.postgres_pool import PostgresPool, limited
@@ -89,7 +89,9 @@ def test_batch_whose_keep_alive_stops_is_undone(
 
 def test_lock_of_another_writer_is_waited_for_in_time_only(own: PostgresPool) -> None:
     storage = stored(own)
-    experiment = begun(storage, {"name": "locked"}, {"actions": ["a", "b"], "recipe": SMALL})
+    experiment = experiment_in(
+        storage, {"name": "locked"}, {"actions": ["a", "b"], "recipe": SMALL}
+    )
     with psycopg.connect(own.address) as other:
         other.execute(
             "SELECT FROM ensample_streams WHERE experiment = %s FOR UPDATE", (storage.experiment,)

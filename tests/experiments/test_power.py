@@ -10,7 +10,7 @@ import pytest
 
 import ensample as es
 from attempts import attempts
-from ensample.experiments.opening import begun
+from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage.sqlite import SQLiteStorage
 from experiments.disks import Forgetful, Outage, Small, disk, laid_out
 from experiments.places import SMALL
@@ -40,7 +40,7 @@ def played(folder: Path, vfs: Forgetful, kind: type[SQLiteStorage], synchronous:
     clock = Ticking()
     storage = kind(folder / "e.db", vfs=vfs.name, synchronous=synchronous)
     storage._connection.wal_autocheckpoint(12)  # pages: also the way back into the database is met
-    experiment = begun(storage, {"name": "e"}, GIVEN, clock, counted())
+    experiment = experiment_in(storage, {"name": "e"}, GIVEN, clock, counted())
     answers: Answers = []
 
     def answered(kind: str, value: Any) -> None:
@@ -129,7 +129,7 @@ def test_the_checkpoint_is_met(tmp_path: Path) -> None:
 def test_a_full_disk_acknowledges_nothing_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
     with disk(Small) as small:
         storage = SQLiteStorage(tmp_path / "e.db", vfs=small.name)
-        experiment = begun(storage, {"name": "e"}, GIVEN, Ticking(), counted())
+        experiment = experiment_in(storage, {"name": "e"}, GIVEN, Ticking(), counted())
         decisions = [experiment.decide({"x": number}) for number in range(20)]
         hash, count = experiment.hash, len(experiment.log())
         small.room = 0
@@ -161,7 +161,7 @@ def test_room_that_ends_in_the_middle_of_a_batch(tmp_path: Path) -> None:
     """Whatever write it is that does not fit, an answer is there or was never given."""
     with disk(Small) as small:
         storage = SQLiteStorage(tmp_path / "e.db", vfs=small.name)
-        experiment = begun(storage, {"name": "e"}, GIVEN, Ticking(), counted())
+        experiment = experiment_in(storage, {"name": "e"}, GIVEN, Ticking(), counted())
         given, failures = [], 0
         for room in range(0, 60_000, 1_500):
             small.room = room

@@ -15,7 +15,7 @@ import ensample as es
 from ensample.experiments.core import asked, proposed
 from ensample.experiments.events import Created, Decided
 from ensample.experiments.mixture import Uniforms
-from ensample.experiments.opening import begun
+from ensample.experiments.opening import experiment_in
 from ensample.experiments.settings import Settings
 from ensample.experiments.state import State
 from ensample.experiments.storage.memory import MemoryStorage
@@ -101,7 +101,7 @@ class Contested(MemoryStorage):
 
 def test_the_seed_of_the_server_that_was_first_counts() -> None:
     first = es.Experiment("news", actions=NAMES, recipe=SMALL, baseline=("sport", 0.2))
-    second = begun(
+    second = experiment_in(
         Contested(first),
         {"name": "news"},
         {"actions": NAMES, "recipe": SMALL, "baseline": ("sport", 0.2)},

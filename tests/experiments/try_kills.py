@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import ensample as es
-from ensample.experiments.opening import begun
+from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage.sqlite import SQLiteStorage
 from experiments.test_power import AnswersFirst
 
@@ -32,7 +32,7 @@ GIVEN: dict[str, Any] = {
 
 def work(path: Path, kind: type[SQLiteStorage], pipe: int) -> None:
     """Until killed."""
-    experiment = begun(kind(path), {"name": "killed"}, GIVEN)
+    experiment = experiment_in(kind(path), {"name": "killed"}, GIVEN)
     say = threading.Lock()
 
     def answered(*what: Any) -> None:

@@ -14,7 +14,7 @@ import uvicorn
 
 import ensample as es
 from browsing import as_rgb, browser, visit
-from ensample.experiments.opening import begun
+from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.palette import variables
 from ensample.service.app import application
@@ -55,7 +55,7 @@ def filled(
         "recipe": es.EnsembleSampling(size=10),
         "baseline": (actions[0], 0.1),
     }
-    experiment = begun(
+    experiment = experiment_in(
         storage,
         {"name": name},
         given | {"reward": es.Reward(wait="4 h", default=0)},

@@ -67,7 +67,10 @@ class RecipeTarget(Target):
         floor: float = 0.0,
         seed: int = 0,
     ) -> None:
-        settings = Settings.checked("evaluated", None, features, None, recipe, floor, None, seed)
+        settings = Settings.checked(
+            name="evaluated", features=features, recipe=recipe, floor=floor, seed=seed
+        )
+        settings.check_together()
         self.state = State(settings)
         self.question = question
         self.draws = np.random.default_rng([seed, 1])  # apart from those of the recipe

@@ -21,23 +21,19 @@ class SettingDifference(NamedTuple):
 
 
 class OtherSettings(InvalidArgument):
-    """Settings were given that are not those the experiment was created with; `found` has all differences."""
+    """Settings were given that are not those of the experiment; `args` has all differences."""
 
     def __init__(self, found: list[SettingDifference]) -> None:
-        field, given, kept, _ = found[0]
-        name = field.partition(".")[0].partition("[")[0]
-        super().__init__(
-            field,
-            given,
-            f"what the experiment was created with, {kept}{others(found)}. {advice_for(name)}",
-        )
+        first = found[0]
+        expected = f"what the experiment was created with, {first.kept}{others(found)}"
+        super().__init__(first.field, first.given, f"{expected}. {advice_for(first.field)}")
         self.args = (found,)
 
     def __str__(self) -> str:
         (found,) = self.args
         if not found[0].names:
             return f"{self.argument} = {self.value}: expected {self.expected}"
-        return f"{instead(found[0])}{others(found)}. {advice_for(self.argument.partition('[')[0])}"
+        return f"{instead(found[0])}{others(found)}. {advice_for(found[0].field)}"
 
 
 def instead(found: SettingDifference) -> str:
@@ -59,14 +55,18 @@ def others(found: list[SettingDifference]) -> str:
     return f"; also {', '.join(more)}" if more else ""
 
 
-def advice_for(name: str) -> str:
+def advice_for(field: str) -> str:
     """Say what to do instead."""
+    name = field.partition(".")[0].partition("[")[0]
     if name == "actions":
         return (
-            "Leave actions out to go on with it as it is, and add or remove some by add() and remove() "
-            "(over HTTP: POST .../actions)"
+            "Leave actions out to go on with it as it is, and add or remove some by add() and "
+            "remove() (over HTTP: POST .../actions)"
         )
-    return f"Settings do not change: leave {name} out to go on with it as it is, or begin another experiment by another name"
+    return (
+        f"Settings do not change: leave {name} out to go on with it as it is, or begin another "
+        "experiment by another name"
+    )
 
 
 def differences(field: str, given: Any, kept: Any) -> list[SettingDifference]:
@@ -75,7 +75,8 @@ def differences(field: str, given: Any, kept: Any) -> list[SettingDifference]:
     >>> differences("reward", {"wait": 60.0, "low": 0.0}, {"wait": 1800.0, "low": 0.0})
     [SettingDifference(field='reward.wait', given='60.0', kept='1800.0', names=False)]
     >>> differences("actions", {"a": None, "c": None}, {"a": None, "b": None})
-    [SettingDifference(field='actions', given="'c' is new", kept="'b' is missing; 1 other is the same", names=True)]
+    [SettingDifference(field='actions', given="'c' is new",
+                       kept="'b' is missing; 1 other is the same", names=True)]
     """
     return list(compare(field, given, kept))
 
@@ -86,8 +87,8 @@ def compare(field: str, given: Any, kept: Any) -> Iterator[SettingDifference]:
     if isinstance(given, dict) and isinstance(kept, dict):
         yield from compare_dicts(field, given, kept)
     elif isinstance(given, list) and isinstance(kept, list) and len(given) == len(kept):
-        for place, (mine, theirs) in enumerate(zip(given, kept, strict=True)):
-            yield from compare(f"{field}[{place}]", mine, theirs)
+        for place, (ours, theirs) in enumerate(zip(given, kept, strict=True)):
+            yield from compare(f"{field}[{place}]", ours, theirs)
     else:
         yield SettingDifference(field, *write_both(given, kept))
 
@@ -95,28 +96,36 @@ def compare(field: str, given: Any, kept: Any) -> Iterator[SettingDifference]:
 def compare_dicts(
     field: str, given: dict[str, Any], kept: dict[str, Any]
 ) -> Iterator[SettingDifference]:
-    named = field.startswith("actions")  # whose names are no fields
-    if (
-        given.keys() == kept.keys() == {"own"} and not named
-    ):  # an object of the user's own, described by its repr
+    if field.startswith("actions"):  # whose names are no fields
+        yield from compare_names(field, given, kept)
+        path = "{field}[{name!r}]"
+    elif given.keys() == kept.keys() == {"own"}:  # an object of the user's, described by its repr
         yield from compare(field, given["own"], kept["own"])
-    elif (
-        given.get("kind") != kept.get("kind") and not named
-    ):  # the fields of two classes cannot be compared
+        return
+    elif given.get("kind") != kept.get("kind"):  # the fields of two classes cannot be compared
         yield SettingDifference(field, constructed(given), constructed(kept))
+        return
     else:
-        if set(given) != set(kept):
-            same = sum(name in kept and kept[name] == value for name, value in given.items())
-            rest = f"; {same} {'other is' if same == 1 else 'others are'} the same" if same else ""
-            new, missing = names_only_in(given, kept, "new"), names_only_in(kept, given, "missing")
-            yield SettingDifference(
-                field, new if missing else new + rest, missing and missing + rest, names=True
-            )
-        for name in given:
-            if name in kept:
-                yield from compare(
-                    f"{field}[{name!r}]" if named else f"{field}.{name}", given[name], kept[name]
-                )
+        yield from compare_names(field, given, kept)
+        path = "{field}.{name}"
+    for name in given:
+        if name in kept:
+            yield from compare(path.format(field=field, name=name), given[name], kept[name])
+
+
+def compare_names(
+    field: str, given: dict[str, Any], kept: dict[str, Any]
+) -> Iterator[SettingDifference]:
+    """Yield the difference between the names of two dicts, if there is one."""
+    if set(given) == set(kept):
+        return
+    same = sum(name in kept and kept[name] == value for name, value in given.items())
+    rest = f"; {same} {'other is' if same == 1 else 'others are'} the same" if same else ""
+    new, missing = names_only_in(given, kept, "new"), names_only_in(kept, given, "missing")
+    if missing:
+        yield SettingDifference(field, new, missing + rest, names=True)
+    else:
+        yield SettingDifference(field, new + rest, "", names=True)
 
 
 def names_only_in(one: dict[str, Any], other: dict[str, Any], what: str) -> str:

@@ -82,7 +82,7 @@ class Experiment(ReadableExperiment):
         if _engine is None:  # else it is opened or replayed, and the settings are the engine's
             settings = Settings.created(
                 name,
-                actions,
+                actions=actions,
                 features=features,
                 reward=reward,
                 recipe=recipe,

@@ -1,7 +1,7 @@
 """Migration: the log of an experiment carried over into a new file of this version.
 
-Decisions with their propensities, contexts and rewards stay as they were recorded. What was learned from them is computed
-again, by this version, and new decisions are made from that.
+Decisions with their propensities, contexts and rewards stay as they were recorded. What was learned
+from them is computed again, by this version, and new decisions are made from that.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import Any
 
 from ensample.checks import file_path
 from ensample.errors import EnsampleError, InvalidArgument, SnapshotError, StorageError
-from ensample.experiments.events import Created, Event
+from ensample.experiments.events import Created
 from ensample.experiments.features import Encoder, Features, as_features
 from ensample.experiments.log.builder import log_rows
 from ensample.experiments.log.table import Row
@@ -45,21 +45,23 @@ def migrate_experiment(
     features: Features | Encoder | None = None,
     recipe: Recipe | None = None,
 ) -> int:
-    """Carry the experiment of one file over to a new file of this version; return the number of decisions.
+    """Carry an experiment over to a new file of this version; return the number of decisions.
 
-    What the log says stays as it was recorded, and every row of the new log is compared with the old one: decisions,
-    propensities, contexts and rewards. What is learned from them is computed again by this version, so that later decisions
-    are its own. The old file is only read; the new one is written completely or not at all.
+    What the log says stays as it was recorded, and every row of the new log is compared with the old
+    one: decisions, propensities, contexts and rewards. What is learned from them is computed again by
+    this version, so that later decisions are its own. The old file is only read; the new one is
+    written completely or not at all.
 
-    `features` and `recipe` are needed where they are objects of your own, which a file cannot hold. `ensample migrate` does
-    the same on the command line, also for all experiments of a service.
+    `features` and `recipe` are needed where they are objects of your own, which a file cannot hold.
+    `ensample migrate` does the same on the command line, also for all experiments of a service.
 
     >>> import ensample as es, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with es.open_experiment(f"{folder}/old.db", "news", actions=["sport", "culture"]) as experiment:
+    ...     old, new, actions = f"{folder}/old.db", f"{folder}/new.db", ["sport", "culture"]
+    ...     with es.open_experiment(old, "news", actions=actions) as experiment:
     ...         decision = experiment.decide({"age": 31})
-    ...     es.migrate_experiment(f"{folder}/old.db", f"{folder}/new.db")
-    ...     with es.open_experiment(f"{folder}/new.db") as experiment:
+    ...     es.migrate_experiment(old, new)
+    ...     with es.open_experiment(new) as experiment:
     ...         experiment.reward(decision.id, 1)
     1
     'applied'
@@ -75,11 +77,10 @@ def migrate_experiment(
 def carry_over_file(
     old: Path, new: Path, given: dict[str, Any] | None = None, show: Show = lambda done, total: None
 ) -> int:
-    """Carry the experiment of a file over to a file that is not there yet; return the number of rows of its log."""
+    """Carry the experiment of a file over to a new file; return the number of rows of its log."""
+    expected = "an experiment that is not in use: close it, or stop the service, first"
     with (
-        sole_writer(
-            "old", old, "an experiment that is not in use: close it, or stop the service, first"
-        ),
+        sole_writer("old", old, expected),
         closing(SQLiteReader(old, alone=True)) as events,
         closing(SQLiteStorage(new)) as storage,
     ):
@@ -87,7 +88,7 @@ def carry_over_file(
 
 
 def carry_over(old: Reading, new: Storage, given: dict[str, Any] | None, show: Show) -> int:
-    """Append the events of `old` to an empty storage and compare the logs; return the number of their rows."""
+    """Append the events of `old` to an empty storage and compare the logs; return their length."""
     if old.count == 0:
         raise SnapshotError("there is no experiment in it: it has no events")
     first = creation(old)
@@ -95,38 +96,30 @@ def carry_over(old: Reading, new: Storage, given: dict[str, Any] | None, show: S
     numbers = numbers_of(settings)
     if first.numbers > numbers:
         raise SnapshotError(newer_version(settings.recipe.model_family, first.numbers, numbers))
-    settings = replace(
-        settings, stream=settings.name
-    )  # as of new experiments: equal seeds draw independently
-    created = first._replace(settings=settings.described(), numbers=numbers, migrated=old.count)
+    settings = replace(settings, stream=settings.name)  # as of new experiments
+    described = settings.described()
+    created = first._replace(settings=described, numbers=numbers, migrated=old.count)
     append_events(old, new, created, State(settings), show)
     return compare_logs(settings, old, new, given, show)
 
 
 def append_events(old: Reading, new: Storage, created: Created, state: State, show: Show) -> None:
-    """Append `created` and all events after the first one, and snapshots of the state that they come to."""
+    """Append `created` and all events after the first one, and snapshots of the state they give."""
     events = chain([created], old.read(1))
     while piece := list(islice(events, PIECE)):
         with new.batch():
             for event in piece:
                 new.append(event)
-                learn(state, event)
+                try:
+                    state.apply(event)
+                except EnsampleError as error:
+                    said = f"event {state.seq} cannot be carried over: {error}"
+                    raise SnapshotError(said) from error
                 if state.seq % SHOW_EVERY == 0:
                     show(state.seq, 2 * old.count)
-            keep_snapshot(new, state)
-
-
-def learn(state: State, event: Event) -> None:
-    try:
-        state.apply(event)
-    except EnsampleError as error:
-        raise SnapshotError(f"event {state.seq} cannot be carried over: {error}") from error
-
-
-def keep_snapshot(storage: Storage, state: State) -> None:
-    snapshot = snapshot_of(captured(state))
-    if len(snapshot.content or b"") <= storage.room:
-        storage.keep(snapshot)
+            snapshot = snapshot_of(captured(state))
+            if len(snapshot.content or b"") <= new.room:
+                new.keep(snapshot)
 
 
 def compare_logs(
@@ -137,9 +130,8 @@ def compare_logs(
     ours = log_rows(recorded_settings(new, given), new.read)
     for count, (row, other) in enumerate(zip_longest(log_rows(settings, old.read), ours), 1):
         if row != other:
-            raise SnapshotError(
-                f"row {count} of the log is not what it was: {difference(row, other)}"
-            )
+            said = f"row {count} of the log is not what it was: {difference(row, other)}"
+            raise SnapshotError(said)
         if count % SHOW_EVERY == 0:
             show(old.count + count, 2 * old.count)
     return count
@@ -155,7 +147,7 @@ def difference(row: Row | None, other: Row | None) -> str:
 
 @contextmanager
 def staged(target: Path) -> Iterator[Path]:
-    """Give a path to write a file or folder at, which becomes `target` at the end, or is removed on an error.
+    """Give a path to write a file or folder at; it becomes `target` unless there is an error.
 
     A process that is killed leaves the folder `.NAME.migrating`, which the next one removes.
     """
@@ -174,9 +166,8 @@ def staged(target: Path) -> Iterator[Path]:
         except OSError as error:
             if isinstance(error, EnsampleError):
                 raise
-            raise StorageError(
-                error.errno, error.strerror or str(error), os.fspath(target)
-            ) from error
+            said = error.strerror or str(error)
+            raise StorageError(error.errno, said, os.fspath(target)) from error
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""What an experiment is: all that does not change while it runs, and how it is written down."""
+"""Settings of an experiment: all that does not change while it runs, and how it is written down."""
 
 import math
 from dataclasses import dataclass
@@ -16,6 +16,8 @@ from ensample.policies.recipe import Recipe
 from ensample.randomness import drawn_seed, seed_of_stream
 from ensample.version import LIVE_NUMBERS
 
+PARTS = ("features", "reward", "recipe")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -29,29 +31,25 @@ class Settings:
     floor: float
     baseline: tuple[str, float] | None
     seed: int
-    stream: str | None = (
-        None  # of the seed; None in logs up to release 0.2, which had one stream for all names
-    )
+    stream: str | None = None  # of the seed; None in logs up to release 0.2, which had one stream
 
     @classmethod
-    def created(
-        cls, name: Any, actions: Any = None, *, seed: object = None, **parts: Any
-    ) -> "Settings":
-        """Return the settings of a new experiment: its seed is drawn unless given, its stream is that of its name."""
+    def created(cls, name: Any, *, seed: object = None, **parts: Any) -> "Settings":
+        """Return the settings of a new experiment, with a seed that is drawn unless it is given."""
         seed = drawn_seed() if seed is None else seed
-        settings = cls.checked(name, actions, seed=seed, stream=name, **parts)
-        for argument, label in (
-            ("name", settings.name),
-            *(("actions", action) for action in settings.actions or ()),
-        ):
-            check_label(argument, label)  # those of earlier versions are as they are
+        settings = cls.checked(name=name, seed=seed, stream=name, **parts)
+        settings.check_together()
+        check_label("name", settings.name)  # names of earlier versions are as they are
+        for action in settings.actions or ():
+            check_label("actions", action)
         return settings
 
     @classmethod
     def checked(
         cls,
+        *,
         name: object,
-        actions: Any,
+        actions: Any = None,
         features: object = None,
         reward: object = None,
         recipe: object = None,
@@ -60,48 +58,19 @@ class Settings:
         seed: object = 0,
         stream: str | None = None,
     ) -> "Settings":
-        """Check settings, each by itself and together."""
-        settings = cls.checked_each(
-            name, actions, features, reward, recipe, floor, baseline, seed, stream
-        )
-        settings.check_together()
-        return settings
-
-    @classmethod
-    def checked_each(
-        cls,
-        name: object,
-        actions: Any,
-        features: object,
-        reward: object,
-        recipe: object,
-        floor: object,
-        baseline: object,
-        seed: object,
-        stream: str | None = None,
-    ) -> "Settings":
         """Check settings, each by itself."""
         if not isinstance(name, str):
             raise WrongType("name", name, "the name of the experiment")
         if not 0 < len(name) <= 200:
             raise InvalidArgument("name", name, "a name of 1 to 200 characters")
-        found = None if actions is None else as_actions("actions", actions)
-        rules = (
-            Reward()
-            if reward is None
-            else instance("reward", reward, Reward, "the rules of rewards, such as Reward(0, 1)")
-        )
-        who = (
-            EnsembleSampling()
-            if recipe is None
-            else instance("recipe", recipe, Recipe, "a recipe such as EnsembleSampling()")
-        )
+        reward = Reward() if reward is None else reward
+        recipe = EnsembleSampling() if recipe is None else recipe
         return cls(
             name,
-            found,
+            None if actions is None else as_actions("actions", actions),
             as_features(features),
-            rules,
-            who,
+            instance("reward", reward, Reward, "the rules of rewards, such as Reward(0, 1)"),
+            instance("recipe", recipe, Recipe, "a recipe such as EnsembleSampling()"),
             number("floor", floor, 0.0, 1.0),
             checked_baseline(baseline),
             whole("seed", seed, 0),
@@ -112,24 +81,22 @@ class Settings:
     def stream_seed(self) -> int:
         """The seed of all that is drawn, by the policy and for floor and holdout.
 
-        Experiments of equal seeds would draw equal numbers in equal rounds, and each other's holdouts: names tell them apart.
+        Experiments of equal seeds would draw equal numbers in equal rounds, and each other's
+        holdouts: names tell them apart.
         """
         return self.seed if self.stream is None else seed_of_stream(self.seed, self.stream)
 
     def check_together(self) -> None:
         """Raise unless the settings fit together."""
         check_range(self.reward, self.recipe)
-        if (
-            self.baseline is not None
-            and self.actions is not None
-            and self.baseline[0] not in self.actions
-        ):
-            raise InvalidArgument(
-                "baseline", self.baseline[0], f"one of the actions {', '.join(self.actions)}"
-            )
+        if self.baseline is None or self.actions is None:
+            return
+        if self.baseline[0] not in self.actions:
+            expected = f"one of the actions {', '.join(self.actions)}"
+            raise InvalidArgument("baseline", self.baseline[0], expected)
 
     def described(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return plain data."""
         return {
             "name": self.name,
             "actions": self.actions,
@@ -146,29 +113,28 @@ class Settings:
     def rebuilt(
         cls, description: dict[str, Any], given: "dict[str, Any] | None" = None
     ) -> "Settings":
-        """The inverse of `described`. What is `given` must be what is described; it may be what cannot be written down."""
+        """Return the settings of plain data: the inverse of `described`.
+
+        What is `given` must be what is described; it may be what cannot be written down.
+        """
         given = {name: value for name, value in (given or {}).items() if value is not None}
         description = {**description, "recipe": upgrade(description["recipe"])}
-        parts: dict[str, Any] = dict(description)
-        for name in ("features", "reward", "recipe"):
-            parts[name] = given[name] if name in given else rebuild(description[name], name)
-        settings = cls.checked_each(**{**parts, **given})
+        missing = [name for name in PARTS if name not in given]
+        made = {name: rebuild(description[name], name) for name in missing}
+        settings = cls.checked(**(description | made | given))
         mine = settings.described()
-        differ = [
-            each
-            for name in given
-            for each in differences(
-                name, without_modules(mine[name]), without_modules(description[name])
-            )
-        ]
-        if differ:
-            raise OtherSettings(differ)
+        found = []
+        for name in given:
+            ours, theirs = without_modules(mine[name]), without_modules(description[name])
+            found += differences(name, ours, theirs)
+        if found:
+            raise OtherSettings(found)
         settings.check_together()
         return settings
 
 
 def numbers_of(settings: Settings) -> int:
-    """Return what the first event of a new experiment records: the version of its recipe's family."""
+    """Return the version of the recipe's family, which the first event records."""
     return LIVE_NUMBERS[settings.recipe.model_family]
 
 
@@ -176,17 +142,15 @@ def check_range(reward: Reward, recipe: Recipe) -> None:
     """Raise unless the recipe's model can learn every reward that can come."""
     low, high = recipe.model.reward_range
     if not low <= reward.low <= reward.high <= high:
-        raise InvalidArgument(
-            "reward", reward, f"rewards from {low:g} to {high:g} for {recipe.model!r}"
-        )
+        expected = f"rewards from {low:g} to {high:g} for {recipe.model!r}"
+        raise InvalidArgument("reward", reward, expected)
     if reward.rule == "sum" and not (low == -math.inf and high == math.inf):
-        raise InvalidArgument(
-            "reward", reward, f'rule = "first" for {recipe.model!r}: a sum may lie beyond {high:g}'
-        )
+        expected = f'rule = "first" for {recipe.model!r}: a sum may lie beyond {high:g}'
+        raise InvalidArgument("reward", reward, expected)
 
 
 def checked_baseline(value: Any) -> tuple[str, float] | None:
-    """(action, share)."""
+    """Check the name of an action and its share."""
     expected = "the name of an action and a share, such as ('sport', 0.1)"
     if value is None:
         return None

@@ -17,7 +17,7 @@ from ensample.experiments.events import Created
 from ensample.experiments.learner import Learner
 from ensample.experiments.settings import Settings
 from ensample.experiments.state import Observation, Open, State
-from ensample.experiments.storage.base import Reading, Snapshot, Storage
+from ensample.experiments.storage.base import Reading, Snapshot
 from ensample.plain_data import parse_json
 from ensample.policies.tensors import (
     Tensors,
@@ -30,12 +30,14 @@ from ensample.types import FloatArray, IntArray
 
 PIECE = 100  # open decisions, a third of a millisecond
 REST, RESTS = 0.002, 1.0  # seconds between two pieces, and at most between all of one kind
+OPEN = ("id", "round", "deadline", "action", "active", "total", "rewards", "keys")
+"""The fields of an open decision that are written as JSON; the others are arrays."""
+
 T = TypeVar("T")
-Sparse = list[tuple[IntArray, FloatArray]]
 
 
 class Captured(NamedTuple):
-    """What a state was at one moment: it goes on, this stays."""
+    """A copy of a state, which goes on meanwhile."""
 
     words: dict[str, Any]
     open: list[Open]
@@ -45,7 +47,10 @@ class Captured(NamedTuple):
 
 
 def captured(state: State) -> Captured:
-    """A millisecond for 100,000 open decisions, which nobody changes: another takes the place of one that changed."""
+    """Copy a state: a millisecond for 100,000 open decisions.
+
+    They are shared, as nobody changes one: another takes its place.
+    """
     seen = state.featuriser.seen
     words = {
         "seq": state.seq,
@@ -63,7 +68,10 @@ def captured(state: State) -> Captured:
 
 
 def contents(moment: Captured, gently: bool = False) -> tuple[str, Tensors]:
-    """All of it: words, and arrays; `gently` beside threads that decide meanwhile, and wait for the end of each piece."""
+    """Return the words and arrays of a state.
+
+    `gently`: with rests, for threads that decide meanwhile and wait for the end of each piece.
+    """
     parts = {name: json.dumps(value, sort_keys=True) for name, value in moment.words.items()}
     parts["open"] = open_words(moment.open, gently)
     words = ", ".join(f'"{name}": {parts[name]}' for name in sorted(parts))
@@ -75,27 +83,14 @@ def contents(moment: Captured, gently: bool = False) -> tuple[str, Tensors]:
 
 
 def open_words(items: list[Open], gently: bool) -> str:
-    """As JSON."""
     pieces = []
-    for piece in batched(items, gently):
-        rows = [
-            (
-                item.id,
-                item.round,
-                item.deadline,
-                item.action,
-                item.active,
-                item.total,
-                item.rewards,
-                item.keys,
-            )
-            for item in piece
-        ]
+    for piece in pieces_of(items, gently):
+        rows = [[getattr(item, field) for field in OPEN] for item in piece]
         pieces.append(json.dumps(rows)[1:-1])
     return f"[{', '.join(pieces)}]"
 
 
-def batched(items: Sequence[T], gently: bool) -> Iterator[Sequence[T]]:
+def pieces_of(items: Sequence[T], gently: bool) -> Iterator[Sequence[T]]:
     for start in range(0, len(items), PIECE):
         yield items[start : start + PIECE]
         if gently and start + PIECE < len(items):
@@ -103,9 +98,9 @@ def batched(items: Sequence[T], gently: bool) -> Iterator[Sequence[T]]:
 
 
 def packed(part: str, items: Sequence[Open | Observation], gently: bool) -> Tensors:
-    """Rows with few entries, one after the other."""
+    """Return rows with few entries as arrays, one row after the other."""
     lengths, columns, numbers = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
-    for piece in batched(items, gently):
+    for piece in pieces_of(items, gently):
         lengths.append(np.array([len(item.columns) for item in piece], np.int64))
         columns.append(np.concatenate([item.columns for item in piece]).astype(np.int64))
         numbers.append(np.concatenate([item.numbers for item in piece]))
@@ -116,16 +111,16 @@ def packed(part: str, items: Sequence[Open | Observation], gently: bool) -> Tens
     }
 
 
-def unpacked(part: str, tensors: Tensors) -> Sparse:
+def unpacked(part: str, tensors: Tensors) -> list[tuple[IntArray, FloatArray]]:
+    if not len(tensors[f"{part}.lengths"]):
+        return []
     ends = np.cumsum(tensors[f"{part}.lengths"])[:-1]
-    columns, numbers = (
-        np.split(tensors[f"{part}.{name}"], ends) for name in ("columns", "numbers")
-    )
-    return list(zip(columns, numbers, strict=True)) if len(tensors[f"{part}.lengths"]) else []
+    columns = np.split(tensors[f"{part}.columns"], ends)
+    return list(zip(columns, np.split(tensors[f"{part}.numbers"], ends), strict=True))
 
 
 def state_hash(state: State) -> str:
-    """SHA-256 of everything that the state is."""
+    """Return the SHA-256 of everything that the state is."""
     return checksum(*contents(captured(state)))
 
 
@@ -137,55 +132,36 @@ def snapshot_of(moment: Captured, gently: bool = False) -> Snapshot:
 
 
 def restored(settings: Settings, snapshot: Snapshot) -> State:
-    """The state that a snapshot holds; its hash is computed again."""
-    words, tensors, time = opened(snapshot.content or b"")
+    """Return the state that a snapshot holds; its hash is computed again."""
+    metadata, tensors = tensors_from_bytes(snapshot.content or b"")
+    words = metadata["content"]
     if checksum(words, tensors) != snapshot.hash:
-        raise SnapshotError(
-            f"the snapshot after {snapshot.seq} events is damaged: its hash does not fit"
-        )
-    found = parse_json("content", words)
-    state = State(settings)
-    state.time, state.seq, state.round, state.grows = (
-        time,
-        found["seq"],
-        found["round"],
-        found["grows"],
-    )
+        after = f"the snapshot after {snapshot.seq} events"
+        raise SnapshotError(f"{after} is damaged: its hash does not fit")
+    found, state = parse_json("content", words), State(settings)
+    state.time = int(metadata.get("time", 0))  # earlier releases kept none
+    state.seq, state.round, state.grows = found["seq"], found["round"], found["grows"]
     state.actions = {name: features for name, features in found["actions"]}
-    state.standing = tuple(state.actions)
-    state.counts = found["counts"]
+    state.standing, state.counts = tuple(state.actions), found["counts"]
     state.featuriser.seen.restore([(field, name) for field, name in found["seen"]], found["fixed"])
     state.mark = state.featuriser.mark
     state.learner = Learner(settings.recipe, found["dim"], settings.stream_seed)
-    arrays = {
-        name.removeprefix("model."): values
-        for name, values in tensors.items()
-        if name.startswith("model.")
-    }
+    model = {name: values for name, values in tensors.items() if name.startswith("model.")}
+    arrays = {name.removeprefix("model."): values for name, values in model.items()}
     state.learner.restore(arrays, found["version"])
     rounds, ys = tensors["past.round"].tolist(), tensors["past.y"].tolist()
-    state.past = [
-        Observation(round, *row, y)
-        for round, row, y in zip(rounds, unpacked("past", tensors), ys, strict=True)
-    ]
-    for (id, round, deadline, action, active, total, rewards, keys), row in zip(
-        found["open"], unpacked("open", tensors), strict=True
-    ):
-        state.open[id] = Open(
-            id, round, deadline, action, *row, active, total, rewards, tuple(keys)
-        )
-        if deadline is not None:
-            heapq.heappush(state.due, (deadline, round, id))
+    past = zip(rounds, unpacked("past", tensors), ys, strict=True)
+    state.past = [Observation(round, *row, y) for round, row, y in past]
+    for values, (columns, numbers) in zip(found["open"], unpacked("open", tensors), strict=True):
+        fields = dict(zip(OPEN, values, strict=True)) | {"columns": columns, "numbers": numbers}
+        waiting = Open(**fields | {"keys": tuple(fields["keys"])})
+        state.open[waiting.id] = waiting
+        if waiting.deadline is not None:
+            heapq.heappush(state.due, (waiting.deadline, waiting.round, waiting.id))
     return state
 
 
-def opened(content: bytes) -> tuple[str, Tensors, int]:
-    """Return words, arrays and time of what `snapshot_of` wrote; 0 as the time of earlier releases, which kept none."""
-    metadata, tensors = tensors_from_bytes(content)
-    return metadata["content"], tensors, int(metadata.get("time", 0))
-
-
-def creation(storage: Storage | Reading) -> Created:
+def creation(storage: Reading) -> Created:
     """Return the first event."""
     first = next(iter(storage.read()))
     if not isinstance(first, Created):
@@ -193,20 +169,22 @@ def creation(storage: Storage | Reading) -> Created:
     return first
 
 
-def nearest(settings: Settings, storage: Storage | Reading, round: float = math.inf) -> State:
-    """The latest state before a round that is kept whole, its hash checked; that of no events where there is none."""
+def nearest(settings: Settings, storage: Reading, round: float = math.inf) -> State:
+    """Return the latest snapshot's state before a round; without one, that of no events.
+
+    Snapshots of earlier releases whose model is not finite are skipped: `State` leaves out the reward
+    that made it so.
+    """
     for item in storage.snapshots():
-        if (
-            item.content is not None
-            and (state := restored(settings, item)).round <= round
-            and state.learner.is_finite()
-        ):
-            return state  # of earlier releases some are not finite; `State` leaves out the reward that made them so
+        if item.content is not None:
+            state = restored(settings, item)
+            if state.round <= round and state.learner.is_finite():
+                return state
     return State(settings)
 
 
-def folded(settings: Settings, storage: Storage | Reading) -> State:
-    """Return the present state, from the latest finite snapshot with its content and the events after it."""
+def folded(settings: Settings, storage: Reading) -> State:
+    """Return the present state: the latest finite snapshot, and the events after it."""
     state = nearest(settings, storage)
     events = iter(storage.read(max(0, state.seq - 1)))
     if state.seq:
@@ -217,12 +195,13 @@ def folded(settings: Settings, storage: Storage | Reading) -> State:
 
 
 def replayed(
-    settings: Settings, storage: Storage | Reading, progress: Callable[[], object] = lambda: None
+    settings: Settings, storage: Reading, progress: Callable[[], object] = lambda: None
 ) -> tuple[State, int]:
-    """Take in all events from the first on; raise `SnapshotError` unless the hash of each snapshot is equal.
+    """Take in all events; raise `SnapshotError` unless the hash of each snapshot is equal.
 
-    Return the state and the number of equal hashes. Where this version leaves out a reward that an earlier release learned
-    (`State.left_out`), the snapshots of that release without a finite model are skipped, until a hash is equal again.
+    Return the state and the number of equal hashes. Where this version leaves out a reward that an
+    earlier release learned (`State.left_out`), that release's snapshots without a finite model are
+    skipped, until a hash is equal again.
     """
     kept = {item.seq: item for item in storage.snapshots()}
     state, compared, is_equal_again = State(settings), 0, False
@@ -232,10 +211,11 @@ def replayed(
         if found is not None and state_hash(state) == found.hash:
             compared += 1
             is_equal_again = state.left_out > 0
-        elif found is not None and (
-            is_equal_again or not state.left_out or was_finite(settings, found)
-        ):
-            raise SnapshotError(f"the state after {state.seq} events is not the one that was kept")
+        elif found is not None:
+            must_be_equal = is_equal_again or not state.left_out
+            if must_be_equal or was_finite(settings, found):
+                said = f"the state after {state.seq} events is not the one that was kept"
+                raise SnapshotError(said)
         progress()
     return state, compared
 
@@ -245,8 +225,8 @@ def was_finite(settings: Settings, snapshot: Snapshot) -> bool:
     return snapshot.content is not None and restored(settings, snapshot).learner.is_finite()
 
 
-def verified(settings: Settings, storage: Storage | Reading, present: State) -> None:
-    """Do as `replayed`, and raise unless the present state has the same hash, too."""
+def verified(settings: Settings, storage: Reading, present: State) -> None:
+    """Take in all events again; raise unless all snapshots and the present state have the same hash."""
     state, _ = replayed(settings, storage)
     if state_hash(state) != state_hash(present):
         raise SnapshotError(f"the present state is not what its {state.seq} events come to")

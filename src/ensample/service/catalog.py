@@ -8,7 +8,7 @@ from typing import Any
 from ensample.errors import EnsampleError, InvalidArgument
 from ensample.experiments import Experiment
 from ensample.experiments.commit_queue import Batch
-from ensample.experiments.opening import begun
+from ensample.experiments.opening import experiment_in
 from ensample.experiments.settings import Settings
 from ensample.experiments.storage.base import NameTaken, Storage
 from ensample.service.errors import HTTPError, unavailable
@@ -115,7 +115,7 @@ class Catalog:
         try:
             if storage.count == 0 and given is None:
                 raise OnlyBegun
-            experiment = begun(storage, {"name": name}, given or {})
+            experiment = experiment_in(storage, {"name": name}, given or {})
         except BaseException:
             storage.close()
             raise
