@@ -26,7 +26,7 @@ from ensample.claims.registry import STATEMENTS
 from ensample.claims.texts import CHECKED, TEXTS, place
 from ensample.errors import InvalidArgument, WrongType
 from ensample.report.paper import Finding
-from golden.make_claims import STORED, record
+from golden.claims import STORED, record
 
 SEEDS = (0, 1)
 GOLDEN = json.loads(STORED.read_text())

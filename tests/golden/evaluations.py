@@ -108,3 +108,7 @@ def numbers(found: es.Evaluation) -> dict[str, Any]:
         "actions": found.actions,
         "repr": repr(found),
     }
+
+
+def frozen() -> dict[str, Any]:
+    return {name: numbers(found) for name, found in cases().items()}

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from runs import (
+from golden.runs import (
     LIVE,
     MODEL_LIVE,
     MODEL_SIMULATED,

@@ -7,7 +7,9 @@ their whole runs are in `model_runs.npz`, which is written again when their exp 
 
 import numpy as np
 import pytest
-from runs import (
+from scipy import stats
+
+from golden.runs import (
     ARMS,
     DERIVED,
     INEXACT_REGRET,
@@ -30,7 +32,6 @@ from runs import (
     step,
     tolerance,
 )
-from scipy import stats
 
 FALSE_ALARM = 1e-6
 """Probability with which one comparison of distributions fails although the laws are equal."""

@@ -1,6 +1,4 @@
-"""Freeze studies in lab.json: tables, names, addresses and digests of cells, and numbers of results.
-
-    python tests/golden/make_lab.py
+"""Studies: tables, names, addresses and digests of cells, and numbers of results.
 
 Digests name the files of finished cells, so they must never change.
 """
@@ -13,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from runs import FADING, LINEAR, LOGISTIC, NETWORKS, PROBLEMS
 
 import ensample as es
 from ensample.lab import BUNDLED, bundled
+from golden.runs import FADING, LINEAR, LOGISTIC, NETWORKS, PROBLEMS
 
-FILE = Path(__file__).parent / "lab.json"
 RECIPES = LINEAR | FADING | LOGISTIC | NETWORKS
 NOT_PLAIN = ("own rule", "own link", "own link, exact")  # with objects of this test's own
 
@@ -210,12 +207,3 @@ CASES = {
     "words": of_words,
     "results": of_results,
 }
-
-
-def main() -> None:
-    found = {name: make() for name, make in CASES.items()}
-    FILE.write_text(json.dumps(found, indent=0, allow_nan=False) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -9,7 +9,6 @@ from typing import Any
 
 import ensample as es
 
-STORED = Path(__file__).with_name("experiments.json")
 ACTIONS = {"sport": {"price": 3}, "politics": {"price": 5, "kind": "long"}, "culture": None}
 DEVICES = "phone", "tablet", "tv"
 TAGS = [], ["tea"], ["tea", "tennis"]

@@ -1,16 +1,16 @@
 """Freeze saved policies, and what they decide next, in `snapshots.npz`.
 
 The file was written by the release before snapshots were read with the library of the format:
-`make_snapshots.py` is not meant to be run again.
+`snapshots.py` is not meant to be run again.
 """
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from runs import ARMS, Fields, Rewards, offered, takes_clicks, write
 
 import ensample as es
+from golden.runs import ARMS, Fields, Rewards, offered, takes_clicks, write
 
 PLAYED, FOLLOWING = 30, 20  # rounds before the file is written, and after it
 CASES: dict[str, tuple[str, str]] = {
@@ -78,7 +78,7 @@ def propensity_known(policy: es.Policy) -> bool:
 
 
 if __name__ == "__main__":
-    from runs import RECIPES
+    from golden.runs import RECIPES
 
     with TemporaryDirectory() as name:
         found = {

@@ -1,10 +1,5 @@
-"""Write problems.json: what every family draws, as numbers.
+"""What every family of problems draws, as numbers."""
 
-python tests/golden/make_problems.py
-"""
-
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +7,6 @@ import numpy as np
 import ensample as es
 from ensample.problems import constants_of, families_by_name
 
-STORED = Path(__file__).with_name("problems.json")
 LABELS = ["cat", "dog", "cat", "owl", "dog", "cat"]
 RATINGS = [(user, item, 1 + (user * item) % 5) for user in range(6) for item in range(8)]
 OPTIONS: dict[str, list[dict[str, Any]]] = {
@@ -79,7 +73,3 @@ def noises() -> dict[str, list[float]]:
 def found() -> dict[str, Any]:
     drawn = {name: record(family) for name, family in families().items()}
     return {"families": drawn, "noises": noises()}
-
-
-if __name__ == "__main__":
-    STORED.write_text(json.dumps(found(), indent=1) + "\n")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from make_snapshots import CASES, after
-from runs import ARMS, RECIPES, read
 
 import ensample as es
+from golden.runs import ARMS, RECIPES, read
+from golden.snapshots import CASES, after
 
 
 @pytest.mark.parametrize("verify", [False, True], ids=["loaded", "replayed"])

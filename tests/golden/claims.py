@@ -1,6 +1,6 @@
 """Write claims.json: the texts of every claim, and what its checks found at quick scale with seed 0.
 
-python tests/golden/make_claims.py
+python -m golden.claims    (in tests/)
 """
 
 import json
