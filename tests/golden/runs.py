@@ -143,6 +143,8 @@ def every_third(round: int, size: int, rng: np.random.Generator) -> int:
     return (round // 3 + int(rng.integers(2))) % size
 
 
+every_third.__module__ = "runs"  # its name in stored snapshots
+
 # ---------------------------------------------------------------------------------------------
 # Recipes
 
