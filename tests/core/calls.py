@@ -10,10 +10,10 @@ import ensample as es
 from ensample import _core
 from ensample.calibration import Inflation
 from ensample.models.glm import LOGISTIC_LINK
-from ensample.models.network_ensemble import Anchor, CoreTraining, NetworkState, NewObservation
+from ensample.models.network_ensemble import Anchor, CoreTraining, NewObservation
 from ensample.models.networks import Shape
-from ensample.models.replay import Memory
 from ensample.models.ridge import new_ridge, new_scales
+from ensample.models.training_state import Memory, NetworkState
 from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.simulation.dispatch import Rngs, RunSettings
 from ensample.simulation.options import Law

@@ -8,9 +8,9 @@ import pytest
 
 from core.calls import count_of, network_outputs
 from ensample import _core
-from ensample.models.network_ensemble import Anchor, CoreTraining, NetworkState, NewObservation
+from ensample.models.network_ensemble import Anchor, CoreTraining, NewObservation
 from ensample.models.networks import Shape
-from ensample.models.replay import Memory
+from ensample.models.training_state import Memory, NetworkState
 
 WIDTHS = [
     (3, 4, 1),

@@ -6,7 +6,7 @@ import pytest
 import ensample as es
 from conformance.policies import FEATURES
 from ensample.models.networks import ACTIVATIONS, Networks
-from ensample.models.numpy_training import LARGEST_GRADIENT, NumpyTrainedEnsemble
+from ensample.models.torch_model import LARGEST_GRADIENT, NumpyTrainedEnsemble
 from ensample.randomness import Address, Stream
 from naive.networks import NaiveEnsemble, SingleNetwork
 

@@ -3,8 +3,16 @@
 import numpy as np
 
 from ensample import _core
-from ensample.models.replay import EMPTY, drawn_places, new_memory, reservoir_place
-from ensample.models.units import FeatureUnits, RewardUnits, in_units, typical_sizes
+from ensample.models.training_state import (
+    EMPTY,
+    FeatureUnits,
+    RewardUnits,
+    drawn_places,
+    in_units,
+    new_memory,
+    reservoir_place,
+    typical_sizes,
+)
 from ensample.randomness import Address
 from evidence import holds, pmf_p_value
 

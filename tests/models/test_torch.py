@@ -10,7 +10,7 @@ import pytest
 import ensample as es
 from conformance.policies import FEATURES, fingerprint, play, reward
 from ensample.models.networks import Networks
-from ensample.models.numpy_training import NumpyTrainedEnsemble
+from ensample.models.torch_model import NumpyTrainedEnsemble
 from ensample.perturbations import Gaussian
 from ensample.randomness import Address
 

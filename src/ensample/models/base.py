@@ -1,4 +1,6 @@
-"""What a policy asks of a model, and how recipes describe one. Nothing here knows of ridge regression."""
+"""What a policy asks of a model, and how recipes describe one. Nothing here knows of ridge
+regression.
+"""
 
 import math
 from abc import ABC, abstractmethod
@@ -65,7 +67,9 @@ class Model(Chooser):
     """The number of members; None if every round has a model of its own: number t in round t."""
 
     whole: ClassVar[bool] = False
-    """True if `learn` changes everything in one call of the core. If not, arrays are copied first."""
+    """True if `learn` changes everything in one call of the core. If not, arrays are copied
+    first.
+    """
 
     is_fresh: ClassVar[bool] = False
     """True if members are drawn anew each round: they are exchangeable, and the first acts."""
@@ -114,9 +118,8 @@ class Model(Chooser):
         """Return True if no number of ordinary observations can make `arrays()` infinite or NaN.
 
         Ordinary are features up to `ordinary_feature` and rewards up to `checks.ORDINARY_REWARD`. A
-        model that cannot promise it is copied before each observation, checked after it and restored
-        where the check fails.
-        """
+        model that cannot promise it is copied before each observation, checked after it and
+        restored where the check fails."""
         return False
 
     def is_ordinary(self, x: FloatArray) -> bool:
@@ -124,7 +127,9 @@ class Model(Chooser):
         return are_within(x, self.ordinary_feature)
 
     def fault(self) -> str | None:
-        """Return what is impossible about `arrays()`, if anything is: asked when they are loaded."""
+        """Return what is impossible about `arrays()`, if anything is: asked when they are
+        loaded.
+        """
         return None
 
     def choose(self, round: int, offer: Offer) -> Choice:
@@ -146,7 +151,9 @@ class Model(Chooser):
         return member
 
     def propensities(self, round: int, offer: Offer) -> FloatArray:
-        """Return the probability of each arm on offer in a round: [K]. At most 1 despite rounding."""
+        """Return the probability of each arm on offer in a round: [K]. At most 1 despite
+        rounding.
+        """
         if self.size is None:
             drawn = "the propensities of a model that is drawn for each round"
             raise PropensityError(f"{drawn} have no closed form: EnsembleSampling's are exact")
@@ -250,7 +257,9 @@ class Model(Chooser):
         raise AttributeError(f"{type(self).__name__} has no inverse")
 
     def estimates(self, round: int) -> FloatArray:
-        """Return theta^j of every member, or the one of the coming round: [m, d], if there are any."""
+        """Return theta^j of every member, or the one of the coming round: [m, d], if there are
+        any.
+        """
         raise AttributeError(f"{type(self).__name__} has no estimates")
 
 
@@ -315,7 +324,9 @@ class EnsemblePlan(Protocol):
 
     @property
     def ageing_rate(self) -> float:
-        """The variance that a perturbation gains when the observations double, over that of a new one."""
+        """The variance that a perturbation gains when the observations double, over that of a new
+        one.
+        """
 
     def prior(self, arms: Arms) -> float | Unknown:
         """Return the regularization of a linear model, or what is to be learned of the scales."""
@@ -329,7 +340,9 @@ class RewardModel(ABC):
     """
 
     learns_noise: ClassVar[bool] = True
-    """True if the size of the noise is learned where the scale is "auto". If not, the model implies it."""
+    """True if the size of the noise is learned where the scale is "auto". If not, the model implies
+    it.
+    """
 
     ageing: ClassVar[float] = AGEING
     """Default of `EnsembleSampling(ageing=)` for fresh members."""
@@ -342,7 +355,9 @@ class RewardModel(ABC):
         return f"members of {self!r} are trained, not drawn"
 
     def strength(self, regularization: float | Auto, arms: Arms) -> float:
-        """Return lam before the first reward: 1 for "auto", unless a model has a rule of its own."""
+        """Return lam before the first reward: 1 for "auto", unless a model has a rule of its
+        own.
+        """
         return 1.0 if regularization == AUTO else regularization
 
     def needs_log(self, arms: Arms) -> bool:
@@ -379,4 +394,6 @@ class RewardModel(ABC):
 
     @abstractmethod
     def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> Model:
-        """Return the members of Algorithm 1 before the first observation; as many as the plan's `size`."""
+        """Return the members of Algorithm 1 before the first observation; as many as the plan's
+        `size`.
+        """

@@ -1,10 +1,10 @@
-"""Generalised linear models by the exact fit: minimisers of perturbed losses, by Newton's method to 1e-10.
+"""Generalised linear models by the exact fit: minimisers of perturbed losses, by Newton's method to
+1e-10.
 
 They are computed when they are asked for. The centre starts where the stream fit is, another
-minimiser at theta_hat + H^-1 shift: both are functions of the state, so that deciding is one too. On
-standing arms losses are sums over arms, O(K d^2) a step. Observations of other features are taken
-from the log, which then must be kept: O(n d^2) a step.
-"""
+minimiser at theta_hat + H^-1 shift: both are functions of the state, so that deciding is one too.
+On standing arms losses are sums over arms, O(K d^2) a step. Observations of other features are
+taken from the log, which then must be kept: O(n d^2) a step."""
 
 import warnings
 from typing import NamedTuple
@@ -240,7 +240,9 @@ class ExactModel(ThetaModel):
 
 
 class ExactEnsemble(ExactModel):
-    """theta^j = argmin of the loss perturbed by S^j of the stream fit: s_i^2 = A'' at its centre then."""
+    """theta^j = argmin of the loss perturbed by S^j of the stream fit: s_i^2 = A'' at its centre
+    then.
+    """
 
     stream: LinearEnsemble
 

@@ -51,7 +51,9 @@ class GeneralizedLinear(RewardModel):
 
     @abstractmethod
     def mean(self, u: Any) -> Any:
-        """Return A'(u), the mean of a reward with linear predictor u; of an array, of each entry."""
+        """Return A'(u), the mean of a reward with linear predictor u; of an array, of each
+        entry.
+        """
 
     @abstractmethod
     def slope(self, u: Any) -> Any:
@@ -101,9 +103,8 @@ class GeneralizedLinear(RewardModel):
         """Return lam, or a quarter of the mean squared norm of the arms for "auto".
 
         So a typical arm's linear predictor has standard deviation 2 before anything is seen,
-        whatever the unit of the features; 1/2 where the arms are not known, which goes with features
-        of norm 1.4.
-        """
+        whatever the unit of the features; 1/2 where the arms are not known, which goes with
+        features of norm 1.4."""
         return SHARE * mean_square(arms) if regularization == AUTO else regularization
 
     def respond(self, state: FloatArray, x: FloatArray, y: float) -> tuple[FloatArray, float]:
@@ -113,7 +114,9 @@ class GeneralizedLinear(RewardModel):
         return root * x, root * v - float(self.surplus(v, y)) / root
 
     def implicit(self, u: float, q: float, y: float) -> float:
-        """Return the root v of v = u - q (mu(v) - y), as `_core.implicit_step` does, by Newton's method."""
+        """Return the root v of v = u - q (mu(v) - y), as `_core.implicit_step` does, by Newton's
+        method.
+        """
         v, end = u, u - q * float(self.surplus(u, y))
         low, high = min(u, end), max(u, end)
         for _ in range(MAX_STEPS):
@@ -158,8 +161,8 @@ class Logistic(GeneralizedLinear):
     was at first: the weights of the first observations stay what they were.
 
     `fit="exact"`: each member that acts is minimised by Newton's method to 1e-10 (cpp/newton.hpp),
-    with the S^j of the stream fit. O(K d^2) a step on finite standing arms; other features are taken
-    from the whole log, O(n d^2).
+    with the S^j of the stream fit. O(K d^2) a step on finite standing arms; other features are
+    taken from the whole log, O(n d^2).
 
     `scale="auto"` is 0.75 and nothing is learned of it: the noise is known. `regularization="auto"`
     is a quarter of the mean squared norm of the arms, so that a typical arm's logit has standard

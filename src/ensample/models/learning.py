@@ -2,13 +2,13 @@
 
 A call is written down as pending, learned by the model, entered by `_enter` and then no longer
 pending. If an error or Ctrl-C comes between two of these steps, once or again while it is handled,
-`settle` finds the pending call and the model's own count of observations: it carries the call to its
-end if the model has learned it, and restores what there was before if not. Doing it twice changes
-nothing.
+`settle` finds the pending call and the model's own count of observations: it carries the call to
+its end if the model has learned it, and restores what there was before if not. Doing it twice
+changes nothing.
 
 No number of a model becomes infinite or NaN. Ordinary observations cannot do that to an ordinary
-model (`Model.is_bounded`): they are learned at once, which costs a comparison or two. For all others
-the arrays are copied before and checked after, and the copy is put back if the check fails.
+model (`Model.is_bounded`): they are learned at once, which costs a comparison or two. For all
+others the arrays are copied before and checked after, and the copy is put back if the check fails.
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,14 @@ from ensample.models.base import Model
 from ensample.types import FloatArray
 
 Observation = tuple[int, int, FloatArray, float, float]
-"""(round, arm, x, y, propensity): arm -1 has no number, and propensity is NaN if it is not known."""
+"""(round, arm, x, y, propensity): arm -1 has no number, and propensity is NaN if it is not
+known.
+"""
 
 Pending = tuple[int, Sequence[Observation], dict[str, NDArray[np.generic]] | None]
-"""The count before a call, its observations, and copies of the arrays unless one call learns them."""
+"""The count before a call, its observations, and copies of the arrays unless one call learns
+them.
+"""
 
 
 class Learning:
@@ -43,7 +47,9 @@ class Learning:
         self.update_checks()
 
     def update_checks(self) -> None:
-        """Note if the model, whose arrays may have changed, needs a check after each observation."""
+        """Note if the model, whose arrays may have changed, needs a check after each
+        observation.
+        """
         model = self.model
         bounded = self._has_ordinary_arms and model.is_bounded() and has_ordinary_state(model)
         self.checks_each = not bounded
@@ -108,7 +114,9 @@ class Learning:
                 self.update_checks()
 
     def settle(self) -> None:
-        """Bring a call that was cut short to its end, or undo it. Costs nothing if there is none."""
+        """Bring a call that was cut short to its end, or undo it. Costs nothing if there is
+        none.
+        """
         if self.pending is None:
             return
         before, entries, copies = self.pending

@@ -113,9 +113,8 @@ class ThetaModel(Model):
 class LinearModel(ThetaModel):
     """One member, theta_hat = V^-1 b, with V and b to twice the digits of a double.
 
-    With a `link` it is the stream fit of a generalised linear model: V = prior + sum_i w_i x_i x_i',
-    and theta_hat is the result of implicit steps (cpp/glm.hpp).
-    """
+    With a `link` it is the stream fit of a generalised linear model: V = prior + sum_i w_i x_i
+    x_i', and theta_hat is the result of implicit steps (cpp/glm.hpp)."""
 
     size: int | None = 1
     whole: ClassVar[bool] = True
@@ -192,7 +191,9 @@ class LinearModel(ThetaModel):
 
     @property
     def sigma(self) -> float:
-        """The standard deviation of the noise, if it is learned: 1 before the first reward but 0."""
+        """The standard deviation of the noise, if it is learned: 1 before the first reward but
+        0.
+        """
         return math.sqrt(self.known.noise[0]) or 1.0
 
     @property

@@ -1,5 +1,6 @@
-"""Algorithm 1 with networks: every member trained on its own perturbed rewards, all of them together."""
+"""Algorithm 1 with networks: every member trained on its own perturbed rewards, all together."""
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -8,20 +9,71 @@ from numpy.typing import NDArray
 from ensample import _core
 from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
-from ensample.errors import NonFiniteError, PropensityError
-from ensample.models.base import Model
-from ensample.models.loss import Loss
+from ensample.errors import InvalidArgument, NonFiniteError
+from ensample.models.base import Model, listed
 from ensample.models.networks import Nets, Networks
-from ensample.models.replay import EMPTY, MemberAdditions, drawn_places, new_memory, reservoir_place
-from ensample.models.units import FeatureUnits, RewardUnits, in_units, typical_sizes
+from ensample.models.training_state import (
+    EMPTY,
+    MemberAdditions,
+    NetworkState,
+    drawn_places,
+    in_units,
+    new_memory,
+    reservoir_place,
+    typical_sizes,
+)
 from ensample.perturbations import Perturbation
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
 
-EARLY, MOST = (
-    8,
-    8,
-)  # in the first rounds every place of the memory is drawn about EARLY times, in at most MOST minibatches
+EARLY, MOST = 8, 8
+"""In the first rounds every place is drawn about EARLY times, in at most MOST minibatches."""
+
+
+class Loss(ABC):
+    """The loss of an output u and a reward y that is perturbed by z."""
+
+    code: ClassVar[int]  # in the core (cpp/networks/state.hpp)
+    low: ClassVar[float] = -np.inf
+    high: ClassVar[float] = np.inf
+    expected: ClassVar[str] = ""  # how errors call its rewards; empty if every number is one
+
+    def check(self, y: float) -> None:
+        """Raise on a reward that it is not for."""
+        if not self.low <= y <= self.high:
+            raise InvalidArgument("reward", y, self.expected)
+
+    @abstractmethod
+    def rewards(self, outputs: FloatArray, mean: float, spread: float) -> FloatArray:
+        """Return the rewards that outputs stand for, where rewards have this mean and spread."""
+
+
+class SquaredLoss(Loss):
+    """(u - (y - mean) / spread - z)^2 / 2: outputs are rewards in units of their spread."""
+
+    code = 0
+
+    def rewards(self, outputs: FloatArray, mean: float, spread: float) -> FloatArray:
+        return mean + spread * outputs
+
+
+class LogisticLoss(Loss):
+    """A(u) - (y + s z) u with A(u) = log(1 + e^u) and s^2 = A''(u) at the members' mean.
+
+    Reference: D. Janz, S. Liu, A. Ayoub and C. Szepesvari, "Exploration via linearly perturbed loss
+    minimisation", AISTATS 2024.
+    """
+
+    code, low, high = 1, 0.0, 1.0
+    expected = "a number from 0 to 1 for the logistic loss"
+
+    def rewards(self, outputs: FloatArray, mean: float, spread: float) -> FloatArray:
+        halves = 0.5 * np.ravel(outputs)
+        _core.evaluate("tanh", halves, halves)  # without overflow; the same bits everywhere
+        return 0.5 * (1.0 + halves.reshape(outputs.shape))
+
+
+LOSSES: dict[str, Loss] = {"squared": SquaredLoss(), "logistic": LogisticLoss()}
 
 
 class Training(NamedTuple):
@@ -35,13 +87,11 @@ class Training(NamedTuple):
     memory: int
     prior: float  # the scale of the prior networks
     pull: float | None  # lam; None: sigma^2 in units of the rewards' spread
-    boldness: (
-        float | None
-    )  # what multiplies sigma; None: perturbations are in the units of the rewards
+    boldness: float | None  # the factor of sigma; None: perturbations are in units of the rewards
 
 
 class CoreTraining(NamedTuple):
-    """`Training` as the core takes it."""
+    """`Training` as the core takes it: a flag instead of None where a number is learned."""
 
     loss: int
     rate: float
@@ -60,49 +110,6 @@ class Anchor(NamedTuple):
     strengths: FloatArray  # [r], where lam / n is 1
 
 
-class NetworkState(NamedTuple):
-    """Arrays that an observation changes, apart from the memory; properties are views of them."""
-
-    weights: FloatArray  # [3, n] with the moments of Adam, or [1, n]
-    numbers: (
-        FloatArray  # [4 d + 4] units of features, the newest features and reward, units of rewards
-    )
-    counts: IntArray  # [4] observations and minibatches so far; round and place of the newest observation
-
-    @property
-    def features(self) -> FeatureUnits:
-        return FeatureUnits(*self.feature_units)
-
-    @property
-    def feature_units(self) -> FloatArray:
-        """Return `features` as one array: [3, d]."""
-        d = self.numbers.size // 4 - 1
-        return self.numbers[: 3 * d].reshape(3, d)
-
-    @property
-    def newest(self) -> FloatArray:
-        """Return features and reward of the newest observation: [d + 1]."""
-        d = self.numbers.size // 4 - 1
-        return self.numbers[3 * d : 4 * d + 1]
-
-    @property
-    def rewards(self) -> RewardUnits:
-        units = self.numbers[-3:]
-        return RewardUnits(units[:1], units[1:2], units[2:])
-
-    @property
-    def observed(self) -> IntArray:
-        return self.counts[:1]
-
-    @property
-    def trained(self) -> IntArray:
-        return self.counts[1:2]
-
-    @property
-    def kept(self) -> IntArray:
-        return self.counts[2:]
-
-
 class NewObservation(NamedTuple):
     """Observation to learn, and the places of memory that its minibatches learn from."""
 
@@ -116,11 +123,11 @@ class NewObservation(NamedTuple):
 
 
 class NetworkEnsemble(Model):
-    """Member j minimises sum_i loss(f^j(x_i) + prior p^j(x_i), y_i + Z_i^j) + lam/2 |(w^j - W^j) / s|^2 by minibatches.
+    """Member j minimises sum_i loss(f^j(x_i) + prior p^j(x_i), y_i + Z_i^j) + lam/2 |(w^j - W^j) /
+    s|^2 by minibatches.
 
-    W^j are its initial weights, drawn with standard deviations s, and p^j is a network that is never trained. Everything
-    is in the units of `models.units`.
-    """
+    W^j are its initial weights, drawn with standard deviations s, and p^j is a network that is
+    never trained. Everything is in the units of `models.training_state`."""
 
     size: int
     whole: ClassVar[bool] = True
@@ -134,15 +141,14 @@ class NetworkEnsemble(Model):
         address: Address,
         rows: FloatArray | None,
     ) -> None:
-        """`rows`: the standing arms, from which the units of features follow; None where there are none."""
+        """`rows`: the standing arms, from which the units of features follow, if there are any."""
         self.nets, self.training, self.address = nets, training, address
-        self.size, self.standing, self.rows = nets.size, rows is not None, rows
+        self.size, self.rows = nets.size, rows
         initial = nets.draw(address.generator(Stream.INITIAL, 0))
         weights = np.zeros((3 if training.adam else 1, nets.count))
         weights[0] = initial
-        self.state = NetworkState(
-            weights, np.zeros(4 * nets.dim + 4), np.array([0, 0, EMPTY, EMPTY])
-        )
+        counts = np.array([0, 0, EMPTY, EMPTY])
+        self.state = NetworkState(weights, np.zeros(4 * nets.dim + 4), counts)
         if rows is not None:
             self.state.features.sizes[:] = typical_sizes(rows)
         strengths = 1.0 / np.square(nets.spreads())  # times lam / n, as the loss is a mean
@@ -150,13 +156,11 @@ class NetworkEnsemble(Model):
         self._anchor = Anchor(initial, ends, strengths[ends - 1])
         self.prior = nets.draw(address.generator(Stream.INITIAL, 1)) if training.prior else None
         self.memory = new_memory(training.memory, nets.dim, nets.size, self.prior is not None)
-        self._additions = MemberAdditions(nets, self.prior, law, address, self.memory)
+        self._additions = MemberAdditions(nets, self.prior, law, self.memory)
         self._core_training = core_training(training)
         self._workspace, self._workspace_batch = np.empty(0), 0
-        self._seen_rows: FloatArray | None = (
-            None  # of the standing arms, and the outputs of prior networks for them
-        )
-        self._prior_rows: dict[int, FloatArray] = {}
+        self._seen_rows: FloatArray | None = None  # standing arms as networks see them
+        self._prior_rows: dict[int, FloatArray] = {}  # outputs of prior networks for them
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_workspace": np.empty(0), "_workspace_batch": 0}
@@ -167,7 +171,7 @@ class NetworkEnsemble(Model):
 
     @property
     def anchor(self) -> FloatArray:
-        """Return the initial weights W^j: [n]."""
+        """The initial weights W^j: [n]."""
         return self._anchor.weights
 
     @property
@@ -176,7 +180,7 @@ class NetworkEnsemble(Model):
 
     @property
     def sigma(self) -> float:
-        """The standard deviation of the noise as the perturbations have it, where it is learned."""
+        """The standard deviation of the noise as the perturbations have it, if it is learned."""
         return self.state.rewards.sigma(self.count)
 
     def scores(self, member: int, rows: FloatArray) -> FloatArray:
@@ -195,7 +199,7 @@ class NetworkEnsemble(Model):
         return self._seen_rows
 
     def _prior_scores(self, member: int, rows: FloatArray, seen: FloatArray) -> FloatArray:
-        """Return the outputs of a member's prior network, which for standing arms never change and are kept."""
+        """Return the outputs of a member's prior network; those for standing arms are kept."""
         assert self.prior is not None
         if rows is not self.rows:
             return self.nets.member(self.prior, member, seen)
@@ -204,14 +208,9 @@ class NetworkEnsemble(Model):
         return self._prior_rows[member]
 
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
-        rows = offer.rows
-        if rows is None:
-            if isinstance(offer, ChangingArms):
-                offer.offer()  # says that the features of the round are missing
-            raise PropensityError(
-                f"votes need finitely many arms, here {offer!r}; give the features of the round"
-            )
-        scores = self.all_scores(rows)
+        if isinstance(offer, ChangingArms):
+            offer.offer()  # says that the features of the round are missing
+        scores = self.all_scores(listed(offer))
         return scores.argmax(axis=0), scores.max(axis=0)
 
     def all_scores(self, rows: FloatArray) -> FloatArray:
@@ -227,90 +226,70 @@ class NetworkEnsemble(Model):
         return float(units.mean[0]), units.spread(self.count)
 
     def is_bounded(self) -> bool:
-        """Return True: training refuses weights that are not finite, and all else are sums and means of squares."""
+        """Return True: training refuses weights that are not finite; all else are sums and
+        means.
+        """
         return True
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         training, state, memory = self.training, self.state, self.memory
         training.loss.check(y)
-        count = self.count + 1
-        units = state.feature_units
-        if not self.standing:
+        count, units = self.count + 1, state.feature_units
+        if self.rows is None:
             units = units.copy()
             _core.learn_sizes(units, x, count)
         place = reservoir_place(self.address, round, count, memory.capacity)
         steps, filled = self._steps(count), min(count, memory.capacity)
         places = drawn_places(self.address, round, steps, training.batch, filled)
         prior_outputs = self._additions.prior_outputs(x, state.features.sizes)
-        self._additions.prepare(places, (place, round, x), units[0])
+        self._additions.prepare(self.address, places, (place, round, x), units[0])
         if not self._train(NewObservation(x, y, round, place, prior_outputs, units, places)):
-            raise NonFiniteError(
-                "rate", training.rate, "a smaller one: the weights do not stay finite"
-            )
+            expected = "a smaller one: the weights do not stay finite"
+            raise NonFiniteError("rate", training.rate, expected)
 
     def _steps(self, count: int) -> int:
-        """Return the number of minibatches.
-
-        There are more in the first rounds, where they are small and all is new.
-        """
-        training = self.training
-        return max(training.steps, min(MOST, EARLY * training.batch // count))
+        """Return the number of minibatches: more in the first rounds, where they are small."""
+        return max(self.training.steps, min(MOST, EARLY * self.training.batch // count))
 
     def _train(self, observation: NewObservation) -> bool:
-        """Learn an observation, or return False and change nothing because a gradient is not finite."""
+        """Learn an observation, or return False and change nothing: a gradient is not finite."""
         assert isinstance(self.nets, Networks)
         shape, batch = self.nets.shape, observation.places.shape[1]
         if batch > self._workspace_batch:  # new megabytes each round would be cleared by the system
             self._workspace_batch = min(2 * batch, max(batch, self.training.batch))
-            self._workspace = np.empty(
-                _core.network_workspace(shape, len(self.weights), self._workspace_batch)
-            )
-        arrays = self._anchor, self.state, self.memory
-        return _core.network_learn(
-            shape, self._core_training, *arrays, observation, self._workspace
-        )
+            needed = _core.network_workspace(shape, len(self.weights), self._workspace_batch)
+            self._workspace = np.empty(needed)
+        given = self._anchor, self.state, self.memory, observation, self._workspace
+        return _core.network_learn(shape, self._core_training, *given)
 
     @property
     def calibration(self) -> Calibration | None:
-        """sigma, and the spread of the rewards as tau; what corresponds to an effective number of parameters is not known."""
+        """sigma, and the spread of the rewards as tau; no effective number of parameters is
+        known.
+        """
         if self.training.boldness is None:
             return None
-        spread, sigma = self.state.rewards.spread(self.count), self.sigma
-        return Calibration(
-            sigma, spread, (sigma / spread) ** 2, None, self.count, self.state.features.sizes.copy()
+        spread, sigma, sizes = (
+            self.state.rewards.spread(self.count),
+            self.sigma,
+            self.state.features.sizes.copy(),
         )
+        return Calibration(sigma, spread, (sigma / spread) ** 2, None, self.count, sizes)
 
     def fault(self) -> str | None:
-        """Return what no training leaves behind.
-
-        Squares below 0, places in memory not filled in order, or filled twice.
-        """
-        state, rounds = self.state, self.memory.rounds
-        filled = min(self.count, self.memory.capacity)
-        squares = (
-            *self.weights[2:],
-            state.features.sizes,
-            state.features.squares,
-            state.features.seen,
-        )
-        squares = (*squares, state.rewards.deviations, state.rewards.misses)
+        """Return what no training leaves behind: indices out of range, squares below 0."""
+        state, rounds, count = self.state, self.memory.rounds, self.count
+        filled = min(count, self.memory.capacity)
+        squares = [*self.weights[2:], *state.feature_units, *state.rewards[1:]]
         if any((values < 0.0).any() for values in squares):
             return "sums of squares below 0"
-        if (
-            (rounds[:filled] < 0).any()
-            or (rounds[filled:] != EMPTY).any()
-            or len(set(rounds[:filled].tolist())) != filled
-        ):
-            return f"a memory that does not hold {filled} observations, each once"
-        round, place = state.kept.tolist()
-        known = (round >= 0) == (self.count > 0) and EMPTY <= place < max(filled, 0)
-        steps, trained = self.training.steps, int(state.trained[0])
-        if not known or not self.count * steps <= trained <= self.count * max(steps, MOST):
+        if (rounds[:filled] < 0).any() or (rounds[filled:] != EMPTY).any():
+            return f"a memory that does not hold {filled} observations"
+        _, trained, round, place = state.counts.tolist()
+        steps = self.training.steps
+        known = (round >= 0) == (count > 0) and EMPTY <= place < max(filled, 0)
+        if not known or not count * steps <= trained <= count * max(steps, MOST):
             return "a newest observation, or minibatches, that cannot have been"
-        if place != EMPTY:
-            there = (*self.memory.features[place], self.memory.rewards[place], float(rounds[place]))
-            if not np.array_equal(there, (*state.newest, float(round))):
-                return "a newest observation that is not where it was kept"
         return None
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -318,12 +297,8 @@ class NetworkEnsemble(Model):
         parts: dict[str, NDArray[np.generic]] = {"parameters": self.weights}
         parts |= {f"features.{name}": values for name, values in state.features._asdict().items()}
         parts |= {f"rewards.{name}": values for name, values in state.rewards._asdict().items()}
-        parts |= {
-            "observed": state.observed,
-            "trained": state.trained,
-            "newest": state.newest,
-            "kept": state.kept,
-        }
+        parts |= {"observed": state.counts[:1], "trained": state.counts[1:2]}
+        parts |= {"newest": state.newest, "kept": state.counts[2:]}
         if self.nets.keeps_draws:
             parts |= {"anchor": self.anchor} | ({} if self.prior is None else {"prior": self.prior})
         parts |= {"memory.features": memory.features, "memory.rewards": memory.rewards}
@@ -331,14 +306,14 @@ class NetworkEnsemble(Model):
 
 
 def core_training(training: Training) -> CoreTraining:
-    """Return `training` as the core takes it: a flag instead of None where a number is learned."""
+    """Return `training` as the core takes it."""
     scale, pull = training.boldness, training.pull
+    learned = {"learns_scale": scale is not None, "learns_pull": pull is None}
     return CoreTraining(
         training.loss.code,
         training.rate,
         training.prior,
-        scale is not None,
-        1.0 if scale is None else scale,
-        pull is None,
-        0.0 if pull is None else pull,
+        scale=1.0 if scale is None else scale,
+        pull=0.0 if pull is None else pull,
+        **learned,
     )

@@ -47,7 +47,9 @@ class Nets(ABC):
 
     @abstractmethod
     def differentiate(self, weights: FloatArray, rows: FloatArray) -> tuple[FloatArray, GradientOf]:
-        """Return `outputs`, and a function from the derivatives of a loss by them [m, B] to its gradient [n]."""
+        """Return `outputs`, and a function from the derivatives of a loss by them [m, B] to its
+        gradient [n].
+        """
 
 
 class Layer(NamedTuple):
@@ -68,9 +70,10 @@ class Shape(NamedTuple):
 class Networks(Nets):
     """m networks x -> R with hidden layers of the given widths, computed by the core.
 
-    f(x) = W_L phi(... phi(W_1'x + b_1) ...) + b_L for each member. Weights are drawn from N(0, 2 / in), those of the last layer
-    from N(0, 1 / in): then f(x) has about unit variance where |x|^2 is about d. The vector of weights holds, for each layer,
-    matrices [m, in, out] and then biases [m, out].
+    f(x) = W_L phi(... phi(W_1'x + b_1) ...) + b_L for each member. Weights are drawn from N(0, 2 /
+    in), those of the last layer from N(0, 1 / in): then f(x) has about unit variance where |x|^2 is
+    about d. The vector of weights holds, for each layer, matrices [m, in, out] and then biases [m,
+    out].
 
     Reference: K. He, X. Zhang, S. Ren and J. Sun, "Delving Deep into Rectifiers", ICCV 2015.
     """

@@ -12,8 +12,7 @@ from ensample.checks import number, sequence, whole
 from ensample.errors import InvalidArgument, WrongType
 from ensample.memory import check_memory
 from ensample.models.base import EnsemblePlan, RewardModel
-from ensample.models.loss import LOSSES
-from ensample.models.network_ensemble import NetworkEnsemble, Training
+from ensample.models.network_ensemble import LOSSES, NetworkEnsemble, Training
 from ensample.models.networks import ACTIVATIONS, Nets, Networks
 from ensample.perturbations import GAUSSIAN, Perturbation
 from ensample.randomness import Address
@@ -26,7 +25,7 @@ WIDEST, DEEPEST = 4096, 8
 
 @dataclass(frozen=True, kw_only=True)
 class Trained(RewardModel):
-    """Networks, whoever computes them, and how they are trained: `Neural` and `TorchModel`."""
+    """Networks and how they are trained: what `Neural` and `TorchModel` have in common."""
 
     model_family: ClassVar[str] = "networks"
     loss: str = "squared"
@@ -60,19 +59,17 @@ class Trained(RewardModel):
     def check(self, plan: EnsemblePlan) -> None:
         name = type(self).__name__
         if plan.initial is not None:
-            raise InvalidArgument(
-                "initial",
-                plan.initial,
-                f"None with {name}: W are its initial weights, which have their own law",
-            )
+            words = "W are its initial weights, which have their own law"
+            raise InvalidArgument("initial", plan.initial, f"None with {name}: {words}")
         if plan.intercept:
-            raise InvalidArgument(
-                "intercept", True, f"False with {name}, whose layers have constants"
-            )
-        if plan.half_life is not None:
-            raise InvalidArgument(
-                "half_life", plan.half_life, f"None with {name}, which does not forget"
-            )
+            words = f"False with {name}, whose layers have constants"
+            raise InvalidArgument("intercept", True, words)
+        self._check_memory_of_all(plan.half_life)
+
+    def _check_memory_of_all(self, half_life: float | None) -> None:
+        if half_life is not None:
+            expected = f"None with {type(self).__name__}, which does not forget"
+            raise InvalidArgument("half_life", half_life, expected)
 
     @abstractmethod
     def nets(self, dim: int, size: int, address: Address) -> Nets:
@@ -81,47 +78,46 @@ class Trained(RewardModel):
     ensemble_of: ClassVar[type[NetworkEnsemble]] = NetworkEnsemble
 
     def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> NetworkEnsemble:
-        pull = None if plan.regularization == AUTO else plan.regularization
         boldness = plan.boldness if plan.scale == AUTO else None
-        return self._made(plan.size, self.prior, pull, boldness, plan.reward_law, arms, address)
+        training = self._training(plan.regularization, boldness, self.prior)
+        return self._build(plan.size, training, plan.reward_law, arms, address)
 
     def single(
         self, regularization: float | Auto, half_life: float | None, arms: Arms, address: Address
     ) -> NetworkEnsemble:
-        """One network, trained on the rewards as they are: what `Greedy` and `EpsilonGreedy` act on."""
-        if half_life is not None:
-            raise InvalidArgument(
-                "half_life", half_life, f"None with {type(self).__name__}, which does not forget"
-            )
-        pull = None if regularization == AUTO else regularization
-        return self._made(1, 0.0, pull, 0.0, GAUSSIAN, arms, address)
+        """Return one network, trained on the rewards as they are, for `Greedy` and
+        `EpsilonGreedy`.
+        """
+        self._check_memory_of_all(half_life)
+        training = self._training(regularization, 0.0, 0.0)
+        return self._build(1, training, GAUSSIAN, arms, address)
 
-    def _made(
-        self,
-        size: int,
-        prior: float,
-        pull: float | None,
-        boldness: float | None,
-        law: Perturbation,
-        arms: Arms,
-        address: Address,
-    ) -> NetworkEnsemble:
-        if arms.rows is None and not isinstance(arms, ChangingArms):
-            expected = f"FiniteArms or ChangingArms: {type(self).__name__} scores arms one by one"
-            raise InvalidArgument("arms", arms, expected)
-        check_memory("memory", self.memory, self.memory * (size + arms.dim))
-        nets = self.nets(arms.dim, size, address)
-        training = Training(
+    def _training(
+        self, regularization: float | Auto, boldness: float | None, prior: float
+    ) -> Training:
+        pull = None if regularization == AUTO else regularization
+        return Training(
             LOSSES[self.loss],
             self.optimizer == "adam",
             self.rate,
             self.batch,
             self.steps,
             self.memory,
-            prior / nets.gain,
+            prior,
             pull,
             boldness,
         )
+
+    def _build(
+        self, size: int, training: Training, law: Perturbation, arms: Arms, address: Address
+    ) -> NetworkEnsemble:
+        if arms.rows is None and not isinstance(arms, ChangingArms):
+            kinds = "FiniteArms or ChangingArms"
+            expected = f"{kinds}: {type(self).__name__} scores arms one by one"
+            raise InvalidArgument("arms", arms, expected)
+        check_memory("memory", self.memory, self.memory * (size + arms.dim))
+        nets = self.nets(arms.dim, size, address)
+        training = training._replace(prior=training.prior / nets.gain)
         return self.ensemble_of(nets, training, law, address, arms.rows)
 
 
@@ -129,43 +125,44 @@ class Trained(RewardModel):
 class Neural(Trained):
     """E[Y | x] is a network of x: hidden layers of the given widths, all members trained together.
 
-    Member j goes downhill on sum_i (f^j(x_i) + prior p^j(x_i) - Y_i - Z_i^j)^2 + lam |(w^j - W^j) / s|^2, the loss of
-    Algorithm 1. W^j are its initial weights, drawn with standard deviations s, to which it is pulled. p^j is a network of the
-    same shape that is never trained: with `prior=1.0` it helps where rewards are rare, and costs elsewhere. Each round takes
-    `steps` minibatches of `batch` observations, the same for all members (more in the first rounds), from a memory of at most
-    `memory`: a uniform sample of all there were.
+    Member j goes downhill on sum_i (f^j(x_i) + prior p^j(x_i) - Y_i - Z_i^j)^2 + lam |(w^j - W^j) /
+    s|^2, the loss of Algorithm 1. W^j are its initial weights, drawn with standard deviations s, to
+    which it is pulled. p^j is a network of the same shape that is never trained: with `prior=1.0`
+    it helps where rewards are rare, and costs elsewhere. Each round takes `steps` minibatches of
+    `batch` observations, the same for all members (more in the first rounds), from a memory of at
+    most `memory`: a uniform sample of all there were.
 
-    Units do not matter: features are divided by their typical size, rewards are taken in units of their spread about their
-    mean. A recipe's scale "auto" perturbs rewards by 0.75 sigma, sigma being by how much the members' mean has missed the
-    rewards of late; a number is in the units of the rewards. Regularization "auto" is lam = sigma^2 / spread^2.
+    Units do not matter: features are divided by their typical size, rewards are taken in units of
+    their spread about their mean. A recipe's scale "auto" perturbs rewards by 0.75 sigma, sigma
+    being by how much the members' mean has missed the rewards of late; a number is in the units of
+    the rewards. Regularization "auto" is lam = sigma^2 / spread^2.
 
-    `loss="logistic"` is for rewards in [0, 1]: outputs are then log-odds, and the loss is perturbed linearly.
+    `loss="logistic"` is for rewards in [0, 1]: outputs are then log-odds, and the loss is perturbed
+    linearly.
 
     >>> import numpy as np, ensample as es
     >>> arms = es.FiniteArms(np.linspace(-1.0, 1.0, 9)[:, None])
     >>> policy = es.EnsembleSampling(size=30, model=es.Neural(hidden=(20,))).start(arms, seed=0)
     >>> for _ in range(120):
     ...     decision = policy.decide()
-    ...     policy.update(decision, reward=1.0 - (decision.features[0] - 0.5) ** 2)  # best at 0.5: arm 6
+    ...     x = decision.features[0]
+    ...     policy.update(decision, reward=1.0 - (x - 0.5) ** 2)  # best at 0.5: arm 6
     >>> int(policy.propensities().argmax())
     6
 
-    Finite and changing arms. State is a fold of the log; a replay gives the same bits on every x86-64 machine. Nothing is
-    proved.
+    Finite and changing arms. State is a fold of the log; a replay gives the same bits on every
+    x86-64 machine. Nothing is proved.
 
-    References: X. Lu and B. Van Roy, "Ensemble Sampling", NeurIPS 2017; I. Osband, J. Aslanides and A. Cassirer,
-    "Randomized Prior Functions for Deep Reinforcement Learning", NeurIPS 2018.
-    """
+    References: X. Lu and B. Van Roy, "Ensemble Sampling", NeurIPS 2017; I. Osband, J. Aslanides and
+    A. Cassirer, "Randomized Prior Functions for Deep Reinforcement Learning", NeurIPS 2018."""
 
     hidden: Sequence[int] = (50, 50)
     activation: str = "relu"
     learns_noise: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        widths = tuple(
-            whole("hidden", width, 1, WIDEST)
-            for width in sequence("hidden", self.hidden, "widths of layers")
-        )
+        given = sequence("hidden", self.hidden, "widths of layers")
+        widths = tuple(whole("hidden", width, 1, WIDEST) for width in given)
         if not 1 <= len(widths) <= DEEPEST:
             raise InvalidArgument("hidden", self.hidden, f"the widths of 1 to {DEEPEST} layers")
         object.__setattr__(self, "hidden", widths)
@@ -174,9 +171,8 @@ class Neural(Trained):
 
     def member_numbers(self, dim: int) -> int:
         weights = sum((width + 1) * after for width, after in pairwise((dim, *self.hidden, 1)))
-        return (
-            4 if self.optimizer == "adam" else 2
-        ) * weights  # beside them where they began, and the optimiser's moments
+        copies = 4 if self.optimizer == "adam" else 2  # where they began, the optimiser's moments
+        return copies * weights
 
     def nets(self, dim: int, size: int, address: Address) -> Networks:
         return Networks(dim, self.hidden, self.activation, size)

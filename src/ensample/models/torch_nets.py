@@ -1,8 +1,8 @@
-"""Networks that torch computes: m modules of one make, their parameters stacked, by `torch.func.vmap`.
+"""Networks that torch computes: m modules of one make, their parameters stacked, by
+`torch.func.vmap`.
 
-All parameters are one vector of doubles, as `Nets` has it: for each parameter of the module those of all members, [m, ...].
-Tensors are views of it, so nothing is copied on the way in.
-"""
+All parameters are one vector of doubles, as `Nets` has it: for each parameter of the module those
+of all members, [m, ...]. Tensors are views of it, so nothing is copied on the way in."""
 
 import math
 from collections.abc import Callable
@@ -36,7 +36,9 @@ class ParameterPlace(NamedTuple):
 
 
 class TorchNets(Nets):
-    """m networks R^d -> R, each as `factory(d)` makes it; draws are those of the modules' own initialisation."""
+    """m networks R^d -> R, each as `factory(d)` makes it; draws are those of the modules' own
+    initialisation.
+    """
 
     keeps_draws = True
 
@@ -61,7 +63,9 @@ class TorchNets(Nets):
         self.gain = self._gain(examples, rng)
 
     def _made(self, count: int, rng: Generator) -> list[Any]:
-        """Modules whose initial parameters follow from `rng` alone; torch's own generator is left as it was."""
+        """Modules whose initial parameters follow from `rng` alone; torch's own generator is left
+        as it was.
+        """
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng.integers(1 << 62)))
             modules = [self.factory(self.dim) for _ in range(count)]
@@ -73,13 +77,16 @@ class TorchNets(Nets):
                     f"{EXPECTED}, and it made {type(module).__name__}",
                 )
             if any(True for _ in module.buffers()):
-                expected = "a module without buffers, such as those of batch normalisation: members are their parameters"
+                buffers = "such as those of batch normalisation: members are their parameters"
+                expected = f"a module without buffers, {buffers}"
                 raise InvalidArgument("module_factory", self.factory, expected)
             module.double().eval()
         return modules
 
     def _gain(self, examples: list[Any], rng: Generator) -> float:
-        """The standard deviation of outputs before the first observation, where features are standard normal."""
+        """The standard deviation of outputs before the first observation, where features are
+        standard normal.
+        """
         rows = torch.from_numpy(rng.standard_normal((ROWS, self.dim)))
         with torch.no_grad():
             try:
@@ -149,6 +156,8 @@ def flat(outputs: torch.Tensor, rows: int) -> torch.Tensor:
 
 
 def spread(name: str, modules: list[Any]) -> float:
-    """The standard deviation of one parameter's draws about their mean; 1 where it is always drawn alike."""
+    """The standard deviation of one parameter's draws about their mean; 1 where it is always drawn
+    alike.
+    """
     drawn = torch.stack([dict(module.named_parameters())[name].detach() for module in modules])
     return float(drawn.std(correction=0)) or 1.0

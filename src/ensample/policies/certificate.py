@@ -28,36 +28,44 @@ Width = Callable[[LinearModel, "Policy", FloatArray], float]
 
 @dataclass(frozen=True)
 class Certificate:
-    """The regret over the first `rounds` rounds is at most `bound`, for all numbers of rounds at once with this probability.
+    """The regret over the first `rounds` rounds is at most `bound`, for all numbers of rounds at
+    once with this probability.
 
-    It is the sum over rounds of what the analysis proves of each, at the realised V (before the round), its determinant and the
-    realised X_t, where a bound that is known in advance must assume the worst of them. Write |x| for |x|_{V^-1},
-    L = log(det V / lam^d), b = sigma sqrt(L + 2 log(1/delta)) + sqrt(lam) S and g(n) = s (sqrt(L + 2 log(2n/delta)) + sqrt(d) +
-    sqrt(2 log(2n/delta))), s the perturbations' scale (for other laws g has their own tails). Each term is at most 2S, since
-    |x| <= 1 and |theta*| <= S; `unclipped` is the sum without that.
+    It is the sum over rounds of what the analysis proves of each, at the realised V (before the
+    round), its determinant and the realised X_t, where a bound that is known in advance must assume
+    the worst of them. Write |x| for |x|_{V^-1}, L = log(det V / lam^d), b = sigma sqrt(L + 2
+    log(1/delta)) + sqrt(lam) S and g(n) = s (sqrt(L + 2 log(2n/delta)) + sqrt(d) + sqrt(2
+    log(2n/delta))), s the perturbations' scale (for other laws g has their own tails). Each term is
+    at most 2S, since |x| <= 1 and |theta*| <= S; `unclipped` is the sum without that.
 
-    LinUCB: (beta_t + b) |X_t|, with probability 1 - delta. One event: |theta_hat - theta*|_V <= b for all t. On it x*'theta* <=
-    x*'theta_hat + beta_t |x*| <= X_t'theta_hat + beta_t |X_t| <= X_t'theta* + (beta_t + b) |X_t|, as b <= beta_t.
+    LinUCB: (beta_t + b) |X_t|, with probability 1 - delta. One event: |theta_hat - theta*|_V <= b
+    for all t. On it x*'theta* <= x*'theta_hat + beta_t |x*| <= X_t'theta_hat + beta_t |X_t| <=
+    X_t'theta* + (beta_t + b) |X_t|, as b <= beta_t.
 
-    Optimistic rule: (b + g(m)) |X_t|, with probability 1 - 3 delta: the ridge event; some member is optimistic in every round,
-    by a union over pull counts; all m members have |theta~^j|_V <= g(m) for all t, by a union over members. On them
-    x*'theta* <= X_t'theta_t <= X_t'theta* + (b + g(m)) |X_t|.
+    Optimistic rule: (b + g(m)) |X_t|, with probability 1 - 3 delta: the ridge event; some member is
+    optimistic in every round, by a union over pull counts; all m members have |theta~^j|_V <= g(m)
+    for all t, by a union over members. On them x*'theta* <= X_t'theta_t <= X_t'theta* + (b + g(m))
+    |X_t|.
 
-    Uniform rule: c |X_t| + (2c/p) mean_j |x^j| with c = b + g(T), x^j member j's greedy arm and p the share of optimistic
-    members that its size is proved to keep (`theory.sharp_share`), with probability 1 - 3 delta: the ridge event; in every
-    round a share p of the members is optimistic and has |theta~^j|_V <= g(T), by a union over pull counts, given which V is
-    fixed and each member fails with probability delta/T; the member that acts has it too, by a union over rounds, as it is
-    drawn independently of all members. Let theta- minimise J(theta) = max_x x'theta over |theta - theta*|_V <= c. Then
-    J(theta-) <= J(theta_t), so that J(theta-) - X_t'theta* <= c |X_t|; and J(theta*) - J(theta-) <= J(theta^j) - J(theta-) <=
-    2c |x^j| for every member of that share, hence <= (2c/p) mean_j |x^j|. No martingale is needed: the mean is known, and its
+    Uniform rule: c |X_t| + (2c/p) mean_j |x^j| with c = b + g(T), x^j member j's greedy arm and p
+    the share of optimistic members that its size is proved to keep (`theory.sharp_share`), with
+    probability 1 - 3 delta: the ridge event; in every round a share p of the members is optimistic
+    and has |theta~^j|_V <= g(T), by a union over pull counts, given which V is fixed and each
+    member fails with probability delta/T; the member that acts has it too, by a union over rounds,
+    as it is drawn independently of all members. Let theta- minimise J(theta) = max_x x'theta over
+    |theta - theta*|_V <= c. Then J(theta-) <= J(theta_t), so that J(theta-) - X_t'theta* <= c
+    |X_t|; and J(theta*) - J(theta-) <= J(theta^j) - J(theta-) <= 2c |x^j| for every member of that
+    share, hence <= (2c/p) mean_j |x^j|. No martingale is needed: the mean is known, and its
     deviations cost Theorem 1 the fourth delta.
 
-    Where nothing is proved, `AssumptionError`: for recipes that are not at a theorem's constants, after more than T rounds of
-    an ensemble, where arms change (a log has no offers), and unless the log is that of a policy which learned each reward
-    before it decided again. Every decision is made again on the way: rewards that came late, in another order or for arms that
-    were not its own choice are known by a decision that would have been another. If every decision is the same, then so is the
-    run, and the bound holds. It is a function of recipe, arms, seed and log, so that snapshots and replays have the same. It
-    costs as much as the rounds did, and for the uniform rule the votes of all members in each.
+    Where nothing is proved, `AssumptionError`: for recipes that are not at a theorem's constants,
+    after more than T rounds of an ensemble, where arms change (a log has no offers), and unless the
+    log is that of a policy which learned each reward before it decided again. Every decision is
+    made again on the way: rewards that came late, in another order or for arms that were not its
+    own choice are known by a decision that would have been another. If every decision is the same,
+    then so is the run, and the bound holds. It is a function of recipe, arms, seed and log, so that
+    snapshots and replays have the same. It costs as much as the rounds did, and for the uniform
+    rule the votes of all members in each.
 
     >>> import numpy as np, ensample as es
     >>> setting = es.Setting(dim=2, arms=2, horizon=2000, noise=0.1, norm=1)
@@ -117,7 +125,9 @@ def certifiable(policy: "Policy") -> tuple[EnsembleSampling | LinUCB, Setting]:
 
 
 def round_bounds(policy: "Policy") -> FloatArray:
-    """What the regret of each round is at most, not yet clipped at 2S: the log is played again. [rounds]"""
+    """What the regret of each round is at most, not yet clipped at 2S: the log is played again.
+    [rounds]
+    """
     recipe, setting = certifiable(policy)
     width, _ = width_of(recipe, setting)
     log, again = policy.log(), recipe.start(policy.arms, policy.seed, log=None)
@@ -128,7 +138,8 @@ def round_bounds(policy: "Policy") -> FloatArray:
             raise AssumptionError(
                 CERTIFICATE,
                 "that each reward was learned before the next decision",
-                f"observation {t} of the log, of round {log.round[t]}, is not what the policy would have played then",
+                f"observation {t} of the log, of round {log.round[t]}, is not what the policy would "
+                "have played then",
             )
         model = again.model
         assert isinstance(model, LinearModel)

@@ -14,15 +14,17 @@ UNNUMBERED = -1  # features that are not a standing arm's, or arms that have no 
 
 
 def read_only(path: str) -> Any:
-    """Return a property that reads an attribute, or one of an attribute, without a call of Python."""
+    """Return a property that reads an attribute, or one of an attribute, without a call of
+    Python.
+    """
     return property(attrgetter(path))
 
 
 class Decision:
     """A policy's answer in one round, as plain data that cannot be changed.
 
-    It refers to no policy: stored with `to_dict` and read with `from_dict`, also in another process,
-    it stands for the same round.
+    It refers to no policy: stored with `to_dict` and read with `from_dict`, also in another
+    process, it stands for the same round.
 
     >>> import ensample as es
     >>> arms = es.FiniteArms([[1.0, 0.0], [0.0, 1.0]])
@@ -64,7 +66,9 @@ class Decision:
     """Counted from 0."""
 
     arm: int = read_only("_arm")
-    """The index among the arms on offer. (None on arms without numbers: the ball, a box, an oracle's.)"""
+    """The index among the arms on offer. (None on arms without numbers: the ball, a box, an
+    oracle's.)
+    """
 
     features: FloatArray = read_only("_features")
     """What was chosen: [d], read-only."""
@@ -76,7 +80,8 @@ class Decision:
     """The number of rewards that the policy had learned."""
 
     propensity: float | None = read_only("_propensity")
-    """The exact probability with which this arm was chosen, of `decide(propensity=True)`; else None.
+    """The exact probability with which this arm was chosen, of `decide(propensity=True)`; else
+    None.
 
     `policy.propensity(decision)` gives it later, as long as the policy has learned nothing since.
     """
@@ -129,7 +134,9 @@ class Decision:
         return hash((self._round, self._member, self._arm))
 
     def stands_for(self, other: "Decision") -> bool:
-        """Return True if both are the same decision of one policy, one perhaps read from elsewhere."""
+        """Return True if both are the same decision of one policy, one perhaps read from
+        elsewhere.
+        """
         mine = self._version, self._standing, self._origin
         theirs = other._version, other._standing, other._origin
         return self is other or (mine == theirs and self == other)

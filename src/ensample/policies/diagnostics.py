@@ -25,12 +25,11 @@ if TYPE_CHECKING:
 class Diagnostics:
     """The state before the next round, in the paper's terms. The last four need the true parameter.
 
-    Models without a theta, such as networks, have neither norms nor a condition: both are None. With
-    an intercept the true parameter has d + 1 entries, the constant last. The events are judged by
-    beta_t and gamma~_T of a setting: the one given, else that of `from_theorem`. If none is known,
-    beta is the recipe's own scale, and gamma~ follows from its perturbations' scale, the rounds so
-    far and delta = 0.05.
-    """
+    Models without a theta, such as networks, have neither norms nor a condition: both are None.
+    With an intercept the true parameter has d + 1 entries, the constant last. The events are judged
+    by beta_t and gamma~_T of a setting: the one given, else that of `from_theorem`. If none is
+    known, beta is the recipe's own scale, and gamma~ follows from its perturbations' scale, the
+    rounds so far and delta = 0.05."""
 
     round: int
     perturbation_norms: FloatArray | None  # |theta~^j|_V of each member [m]
@@ -87,7 +86,9 @@ def diagnose(
 
 
 def has_parameter(policy: "Policy") -> bool:
-    """Return True if its model is one of theta: networks, and some models of users' own, are not."""
+    """Return True if its model is one of theta: networks, and some models of users' own, are
+    not.
+    """
     try:
         return policy.model.gram is not None
     except AttributeError:
@@ -116,13 +117,14 @@ def vote_entropy(votes: IntArray | None) -> float | None:
 
 
 class SampledPropensities(NamedTuple):
-    """The probability of each arm, estimated from the votes of `members` members that are drawn as the policy draws them.
+    """The probability of each arm, estimated from the votes of `members` members that are drawn as
+    the policy draws them.
 
     A share p of n members has the standard error sqrt(p (1 - p) / n). For an arm that none of them
-    likes that is 0: all that is known of its probability is that it is at most 3/n, with a confidence
-    of 95%. If as many members are asked for as there are, all of them are asked, and nothing is
-    estimated. The draw is a function of (seed, round), apart from the policy's own; of fresh members,
-    which are exchangeable, the first are asked, and the one that acts is among them.
+    likes that is 0: all that is known of its probability is that it is at most 3/n, with a
+    confidence of 95%. If as many members are asked for as there are, all of them are asked, and
+    nothing is estimated. The draw is a function of (seed, round), apart from the policy's own; of
+    fresh members, which are exchangeable, the first are asked, and the one that acts is among them.
 
     >>> import numpy as np, ensample as es
     >>> policy = es.EnsembleSampling(size=1000).start(es.FiniteArms(np.eye(3)), seed=0)

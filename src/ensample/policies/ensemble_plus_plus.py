@@ -19,11 +19,13 @@ from ensample.types import FloatArray
 
 @dataclass(frozen=True)
 class EnsemblePlusPlus(Recipe):
-    """Keep M perturbation sums, and each round act greedily on a fresh Gaussian combination of them.
+    """Keep M perturbation sums, and each round act greedily on a fresh Gaussian combination of
+    them.
 
-    theta_t = theta_hat + scale V^-1 S zeta_t with zeta_t ~ N(0, I_M). S in R^{d x M} starts with independent rows, uniform on
-    the sphere of radius sqrt(lam), and S += x z' for an observation, z uniform on the unit sphere: E S S' = V, so theta_t is
-    about N(theta_hat, scale^2 V^-1), Thompson sampling, already for a small `size` = M. O(d^2 + K d + M d) a round.
+    theta_t = theta_hat + scale V^-1 S zeta_t with zeta_t ~ N(0, I_M). S in R^{d x M} starts with
+    independent rows, uniform on the sphere of radius sqrt(lam), and S += x z' for an observation, z
+    uniform on the unit sphere: E S S' = V, so theta_t is about N(theta_hat, scale^2 V^-1), Thompson
+    sampling, already for a small `size` = M. O(d^2 + K d + M d) a round.
 
     >>> import numpy as np, ensample as es
     >>> from ensample.policies.ensemble_plus_plus import EnsemblePlusPlus
@@ -34,11 +36,12 @@ class EnsemblePlusPlus(Recipe):
     >>> bool(decision.features @ [0.6, 0.8] > 0.95)
     True
 
-    Proved: with size of order d log T and a scale of the order of the confidence radius the regret is that of Thompson
-    sampling, of order d^(3/2) sqrt(T) up to logarithms. The constants are not prescribed here.
+    Proved: with size of order d log T and a scale of the order of the confidence radius the regret
+    is that of Thompson sampling, of order d^(3/2) sqrt(T) up to logarithms. The constants are not
+    prescribed here.
 
-    Reference: Y. Li, J. Xu, B. Wang and Z.-Q. Luo, "Scalable Exploration via Ensemble++", NeurIPS 2025.
-    """
+    Reference: Y. Li, J. Xu, B. Wang and Z.-Q. Luo, "Scalable Exploration via Ensemble++", NeurIPS
+    2025."""
 
     size: int
     scale: float = 1.0

@@ -25,29 +25,33 @@ from ensample.types import Auto
 
 @dataclass(frozen=True)
 class EnsembleSampling(PerturbationRecipe):
-    """Keep m models, each fitted to rewards with perturbations of its own; each round act greedily on one of them.
+    """Keep m models, each fitted to rewards with perturbations of its own; each round act greedily
+    on one of them.
 
-    theta^j = V^-1 (W^j + sum_i X_i (Y_i + Z_i^j)), which minimises
-    lam |theta - W^j/lam|^2 + sum_i (X_i'theta - Y_i - Z_i^j)^2. Each round plays argmax_x x'theta^{j_t}, the lowest index on
-    ties.
+    theta^j = V^-1 (W^j + sum_i X_i (Y_i + Z_i^j)), which minimises lam |theta - W^j/lam|^2 + sum_i
+    (X_i'theta - Y_i - Z_i^j)^2. Each round plays argmax_x x'theta^{j_t}, the lowest index on ties.
 
-    Nothing needs tuning: with `scale="auto"` and `regularization="auto"` both are learned from the rewards
-    (`ensample.calibration`), and no unit of rewards or features matters. A number is the paper's beta: by default
-    Z ~ Gaussian(scale) and W ~ Gaussian(sqrt(regularization) scale). Where the scale is a number, "auto" regularization is 1;
-    where only the regularization is, it is kept and the scale learned. Of one law that is given only the shape counts where the
-    scale is learned; two that are given are used as they are. A round costs O(d^2 + K d + m d).
+    Nothing needs tuning: with `scale="auto"` and `regularization="auto"` both are learned from the
+    rewards (`ensample.calibration`), and no unit of rewards or features matters. A number is the
+    paper's beta: by default Z ~ Gaussian(scale) and W ~ Gaussian(sqrt(regularization) scale). Where
+    the scale is a number, "auto" regularization is 1; where only the regularization is, it is kept
+    and the scale learned. Of one law that is given only the shape counts where the scale is
+    learned; two that are given are used as they are. A round costs O(d^2 + K d + m d).
 
-    Where the scale is learned, two things keep a run from playing a wrong arm for ever. The m members are drawn anew each round
-    from the law that stored members would have (`fresh`); the first of them acts, and a propensity is the share of their votes.
-    And perturbations of old observations grow (`ageing`): after n observations that of the i-th has the variance
-    sigma^2 (0.75^2 + ageing log2(n / i)), so that arms that were not played for long are tried again. None, the default of both
-    fields, means `fresh=True, ageing=0.07` (0.03 with `Logistic()`) if the scale is "auto", the laws are Gaussian and the rule
-    is uniform; else members are stored and nothing ages. With `fresh=True` and a given scale this is LinPHE, for every size.
-    What the rule costs and gains is in docs/studies/long-run.md.
+    Where the scale is learned, two things keep a run from playing a wrong arm for ever. The m
+    members are drawn anew each round from the law that stored members would have (`fresh`); the
+    first of them acts, and a propensity is the share of their votes. And perturbations of old
+    observations grow (`ageing`): after n observations that of the i-th has the variance sigma^2
+    (0.75^2 + ageing log2(n / i)), so that arms that were not played for long are tried again. None,
+    the default of both fields, means `fresh=True, ageing=0.07` (0.03 with `Logistic()`) if the
+    scale is "auto", the laws are Gaussian and the rule is uniform; else members are stored and
+    nothing ages. With `fresh=True` and a given scale this is LinPHE, for every size. What the rule
+    costs and gains is in docs/studies/long-run.md.
 
-    `intercept=True` is for rewards that all sit near some number, such as ratings: a constant that nothing pulls to 0 is added
-    to the features, and adding a number to all rewards changes no decision. It is the last of the d + 1 entries of `mean` and
-    `estimates`, and the last row of `gram`; features that you give stay d. Where a feature is constant already it adds nothing.
+    `intercept=True` is for rewards that all sit near some number, such as ratings: a constant that
+    nothing pulls to 0 is added to the features, and adding a number to all rewards changes no
+    decision. It is the last of the d + 1 entries of `mean` and `estimates`, and the last row of
+    `gram`; features that you give stay d. Where a feature is constant already it adds nothing.
 
     >>> import numpy as np, ensample as es
     >>> arms = es.FiniteArms(np.eye(3))
@@ -58,14 +62,17 @@ class EnsembleSampling(PerturbationRecipe):
     >>> int(policy.propensities().argmax())
     1
 
-    Where the truth moves, `half_life=n` makes an observation count half as much after n later ones. With g = 2^(-1/n) each
-    one gives V <- g V + (1 - g) lam I + x x', b <- g b + x y and S^j <- sqrt(g) S^j + sqrt(1 - g) W'^j + x Z^j, W'^j a fresh
-    draw of the law of W: the covariance of S^j follows V for ever, and the regularization is not forgotten. What is learned of
-    the scales fades alike. Late rewards fade from when they come. A round then costs O(d^3 + K d + m d).
+    Where the truth moves, `half_life=n` makes an observation count half as much after n later ones.
+    With g = 2^(-1/n) each one gives V <- g V + (1 - g) lam I + x x', b <- g b + x y and S^j <-
+    sqrt(g) S^j + sqrt(1 - g) W'^j + x Z^j, W'^j a fresh draw of the law of W: the covariance of S^j
+    follows V for ever, and the regularization is not forgotten. What is learned of the scales fades
+    alike. Late rewards fade from when they come. A round then costs O(d^3 + K d + m d).
 
-    `model` says how a reward depends on features, `Linear()` unless said otherwise: the algorithm is the same for each.
+    `model` says how a reward depends on features, `Linear()` unless said otherwise: the algorithm
+    is the same for each.
 
-    Proved for `from_theorem` (see `ensample.theory.theorem_bound`). Of "auto" and of a half-life nothing is proved.
+    Proved for `from_theorem` (see `ensample.theory.theorem_bound`). Of "auto" and of a half-life
+    nothing is proved.
 
     Reference: H. Lee and M. Oh, "Improved Regret of Linear Ensemble Sampling", NeurIPS 2024.
     """
@@ -97,7 +104,9 @@ class EnsembleSampling(PerturbationRecipe):
         self.check_fresh_members()
 
     def check_fresh_members(self) -> None:
-        """Raise unless `fresh` and `ageing` are of their types and possible with the other fields."""
+        """Raise unless `fresh` and `ageing` are of their types and possible with the other
+        fields.
+        """
         if not isinstance(self.fresh, bool | np.bool_ | None):
             raise WrongType("fresh", self.fresh, "True, False or None")
         if self.fresh is not None:
@@ -129,7 +138,9 @@ class EnsembleSampling(PerturbationRecipe):
 
     @property
     def draws_fresh(self) -> bool:
-        """Return True if the ensemble is drawn anew each round: by default if its scale is learned and it can be."""
+        """Return True if the ensemble is drawn anew each round: by default if its scale is learned
+        and it can be.
+        """
         return self.learns_scale and not self.why_not_fresh() if self.fresh is None else self.fresh
 
     @property
@@ -158,13 +169,15 @@ class EnsembleSampling(PerturbationRecipe):
         member: MemberRule = UNIFORM_MEMBER,
         sharp: bool = False,
     ) -> Self:
-        """The constants of Theorem 1 or, with `OptimisticMember()`, of the optimistic rule. Uniform or optimistic only.
+        """The constants of Theorem 1 or, with `OptimisticMember()`, of the optimistic rule. Uniform
+        or optimistic only.
 
         `sharp=True` takes no more members than a better inequality asks for (`theory.sharp_size`,
         `theory.sharp_optimistic_size`), with the same guarantee.
 
         >>> import ensample as es
-        >>> recipe = EnsembleSampling.from_theorem(es.Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1))
+        >>> setting = es.Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
+        >>> recipe = EnsembleSampling.from_theorem(setting)
         >>> recipe.size, round(recipe.scale, 3)
         (59497, 7.633)
         >>> EnsembleSampling.from_theorem(recipe.setting, sharp=True).size
@@ -187,12 +200,15 @@ class EnsembleSampling(PerturbationRecipe):
         return cls(size=size, member=member, **cls.theorem_fields(setting, perturbation))
 
     def guarantee(self, setting: Setting) -> Guarantee:
-        """Theorem 1 for the uniform rule, the bound of the optimistic rule for that, at their laws and with enough members.
+        """Theorem 1 for the uniform rule, the bound of the optimistic rule for that, at their laws
+        and with enough members.
 
-        With `fresh=True` it is the Corollary, for any number of members and of arms: the law of play is LinPHE's.
+        With `fresh=True` it is the Corollary, for any number of members and of arms: the law of
+        play is LinPHE's.
 
-        With fewer members than Theorem 1 prescribes it is the bound of the largest share of optimistic members that they are
-        proved to keep (`theory.sharp_share`): Theorem 1's own from `theory.sharp_size` on, a larger one below.
+        With fewer members than Theorem 1 prescribes it is the bound of the largest share of
+        optimistic members that they are proved to keep (`theory.sharp_share`): Theorem 1's own from
+        `theory.sharp_size` on, a larger one below.
 
         >>> import ensample as es
         >>> setting = es.Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)

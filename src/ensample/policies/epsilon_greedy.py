@@ -20,8 +20,9 @@ from ensample.types import FloatArray
 class EpsilonGreedy(Recipe):
     """With probability eps_t play an arm drawn uniformly, else argmax_x x'theta_hat.
 
-    eps_t = epsilon or, where `decay` is given, decay / (decay + t) with t the number of the round, from 0. Propensities are
-    exact: eps_t / K, and 1 - eps_t more for the greedy arm. Finite and changing arms; O(d^2 + K d) a round.
+    eps_t = epsilon or, where `decay` is given, decay / (decay + t) with t the number of the round,
+    from 0. Propensities are exact: eps_t / K, and 1 - eps_t more for the greedy arm. Finite and
+    changing arms; O(d^2 + K d) a round.
 
     >>> import numpy as np
     >>> from ensample.arms import FiniteArms
@@ -33,12 +34,11 @@ class EpsilonGreedy(Recipe):
     >>> policy.propensities().round(3).tolist()
     [0.05, 0.85, 0.05, 0.05]
 
-    Proved: with a constant epsilon the regret is linear in T; with eps_t of order 1/t and the right constant, which the gap
-    between the arms decides, it is logarithmic for independent arms.
+    Proved: with a constant epsilon the regret is linear in T; with eps_t of order 1/t and the right
+    constant, which the gap between the arms decides, it is logarithmic for independent arms.
 
-    Reference: P. Auer, N. Cesa-Bianchi and P. Fischer, "Finite-time Analysis of the Multiarmed Bandit Problem",
-    Machine Learning 2002.
-    """
+    Reference: P. Auer, N. Cesa-Bianchi and P. Fischer, "Finite-time Analysis of the Multiarmed
+    Bandit Problem", Machine Learning 2002."""
 
     epsilon: float = 0.1
     decay: float | None = None

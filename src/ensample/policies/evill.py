@@ -19,10 +19,11 @@ from ensample.types import Auto, FloatArray
 class EVILL(Recipe):
     """Perturb the loss linearly, afresh each round, minimise it and act greedily on the minimiser.
 
-    theta_t = argmin_theta sum_i [A(x_i'theta) - y_i x_i'theta] + lam/2 |theta|^2 - theta'S_t, S_t ~ N(0, scale^2 H) with H the
-    Hessian of the loss at its own minimiser. Two minimisations a round, by Newton's method. It is what
-    `EnsembleSampling(model=Logistic("exact"))` is with a member for each round, but for the weights: here they are those of the
-    present centre for the whole past. With rewards that are linear it is LinPHE, which is linear Thompson sampling.
+    theta_t = argmin_theta sum_i [A(x_i'theta) - y_i x_i'theta] + lam/2 |theta|^2 - theta'S_t, S_t ~
+    N(0, scale^2 H) with H the Hessian of the loss at its own minimiser. Two minimisations a round,
+    by Newton's method. It is what `EnsembleSampling(model=Logistic("exact"))` is with a member for
+    each round, but for the weights: here they are those of the present centre for the whole past.
+    With rewards that are linear it is LinPHE, which is linear Thompson sampling.
 
     >>> import numpy as np, ensample as es
     >>> policy = es.EVILL().start(es.FiniteArms(np.eye(3)), seed=0)
@@ -33,12 +34,12 @@ class EVILL(Recipe):
     >>> int(np.bincount(policy.log().arm).argmax())
     1
 
-    Proved: regret of order d^(3/2) sqrt(T) that scales with the variance at the best arm, after a warm-up that no horizon here
-    reaches; this one has none. "auto" is scale 1 and the model's own regularization.
+    Proved: regret of order d^(3/2) sqrt(T) that scales with the variance at the best arm, after a
+    warm-up that no horizon here reaches; this one has none. "auto" is scale 1 and the model's own
+    regularization.
 
-    Reference: D. Janz, S. Liu, A. Ayoub and C. Szepesvari, "Exploration via linearly perturbed loss minimisation", AISTATS
-    2024.
-    """
+    Reference: D. Janz, S. Liu, A. Ayoub and C. Szepesvari, "Exploration via linearly perturbed loss
+    minimisation", AISTATS 2024."""
 
     scale: float | Auto = AUTO
     regularization: float | Auto = AUTO

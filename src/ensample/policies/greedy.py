@@ -14,10 +14,12 @@ from ensample.types import Auto
 
 @dataclass(frozen=True)
 class Greedy(Recipe):
-    """Always play what the ridge estimate likes best: argmax_x x'theta_hat, the lowest index on ties.
+    """Always play what the ridge estimate likes best: argmax_x x'theta_hat, the lowest index on
+    ties.
 
-    The regularization is learned from the rewards (`ensample.calibration`) unless it is given. Nothing is random, so a
-    propensity is 0 or 1. O(d^2 + K d) a round, on any arms. `half_life` as in `EnsembleSampling`.
+    The regularization is learned from the rewards (`ensample.calibration`) unless it is given.
+    Nothing is random, so a propensity is 0 or 1. O(d^2 + K d) a round, on any arms. `half_life` as
+    in `EnsembleSampling`.
 
     >>> import numpy as np
     >>> from ensample.arms import FiniteArms
@@ -31,11 +33,11 @@ class Greedy(Recipe):
 
     `model=Logistic()`: argmax_x x'theta_hat with theta_hat of the stream fit, or of the exact one.
 
-    Proved: nothing without assumptions on the diversity of the arms; its regret can be linear, as here.
+    Proved: nothing without assumptions on the diversity of the arms; its regret can be linear, as
+    here.
 
-    Reference: H. Bastani, M. Bayati and K. Khosravi, "Mostly Exploration-Free Algorithms for Contextual Bandits",
-    Management Science 2021 (when it does suffice).
-    """
+    Reference: H. Bastani, M. Bayati and K. Khosravi, "Mostly Exploration-Free Algorithms for
+    Contextual Bandits", Management Science 2021 (when it does suffice)."""
 
     regularization: float | Auto = AUTO
     half_life: float | None = field(default=None, kw_only=True)

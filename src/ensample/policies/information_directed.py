@@ -21,14 +21,16 @@ Pair = tuple[int, int, float]  # two arms, and the probability of the first
 class InformationDirected(PerturbationRecipe):
     """Play the arms that cost least regret for what they tell about which arm is best.
 
-    Members theta^j as in `EnsembleSampling` stand for the posterior. p(k) is the share of members whose best arm is k, mu_k
-    their mean, mu the mean of all, rho = sum_k p(k) x_k'mu_k. Arm k has the gap Delta_k = rho - x_k'mu and the gain
-    v_k = sum_l p(l) (x_k'(mu_l - mu))^2. Each round draws its arm from the distribution on at most two arms that minimises
-    (expected gap)^2 / expected gain; where all members agree it plays the arm with the largest x_k'mu.
+    Members theta^j as in `EnsembleSampling` stand for the posterior. p(k) is the share of members
+    whose best arm is k, mu_k their mean, mu the mean of all, rho = sum_k p(k) x_k'mu_k. Arm k has
+    the gap Delta_k = rho - x_k'mu and the gain v_k = sum_l p(l) (x_k'(mu_l - mu))^2. Each round
+    draws its arm from the distribution on at most two arms that minimises (expected gap)^2 /
+    expected gain; where all members agree it plays the arm with the largest x_k'mu.
 
-    `scale` and `regularization` are as in `EnsembleSampling`. With `fresh=True` members are drawn anew each round, at sigma if
-    the scale is learned: with `size=60` a rule for long runs, if a decision may cost O(m d^2). Finite and changing arms
-    only. No single member acts: a decision's `member` is 0. O(m d + K m d + K^2) a round.
+    `scale` and `regularization` are as in `EnsembleSampling`. With `fresh=True` members are drawn
+    anew each round, at sigma if the scale is learned: with `size=60` a rule for long runs, if a
+    decision may cost O(m d^2). Finite and changing arms only. No single member acts: a decision's
+    `member` is 0. O(m d + K m d + K^2) a round.
 
     >>> import numpy as np, ensample as es
     >>> from ensample.policies.information_directed import InformationDirected
@@ -39,12 +41,11 @@ class InformationDirected(PerturbationRecipe):
     >>> int(policy.propensities().argmax()), bool((policy.propensities() > 0).sum() <= 2)
     (1, True)
 
-    Proved for the exact posterior: Bayesian regret at most sqrt(d H T / 2) for rewards that vary by at most 1, H the entropy
-    of the best arm. Nothing is proved for a posterior made of members.
+    Proved for the exact posterior: Bayesian regret at most sqrt(d H T / 2) for rewards that vary by
+    at most 1, H the entropy of the best arm. Nothing is proved for a posterior made of members.
 
-    Reference: D. Russo and B. Van Roy, "Learning to Optimize via Information-Directed Sampling", Operations Research 66 (2018),
-    the variance-based form.
-    """
+    Reference: D. Russo and B. Van Roy, "Learning to Optimize via Information-Directed Sampling",
+    Operations Research 66 (2018), the variance-based form."""
 
     size: int = 100
     scale: float | Auto = AUTO

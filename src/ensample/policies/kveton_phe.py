@@ -24,16 +24,19 @@ INDEPENDENT = 1e-9  # the part of a row that the rows before it must leave over
 
 @dataclass(frozen=True)
 class KvetonPHE(Recipe):
-    """Mix a pseudo-rewards of 0 or 1 into the history for each reward, afresh each round, and act greedily on the fit.
+    """Mix a pseudo-rewards of 0 or 1 into the history for each reward, afresh each round, and act
+    greedily on the fit.
 
-    theta_t = G^-1 (b + sum_k x_k U_k), U_k ~ Binomial(ceil(a N_k), 1/2) for an arm played N_k times, b = sum x y and
-    G = (a + 1) lam I + sum_k (N_k + ceil(a N_k)) x_k x_k': as many pseudo-rewards as were mixed in, as in the authors' released
-    experiments. For whole a this is the paper's (a + 1) (lam I + sum x x'). Nothing perturbs a direction that was never seen,
-    so a basis of arms (the first ones that are linearly independent) is played first. Pseudo-rewards are counted by arm: only
-    finite standing arms will do. A round costs O(K d^2 + d^3) for the live policy, O(K d + d^2) in a simulation.
+    theta_t = G^-1 (b + sum_k x_k U_k), U_k ~ Binomial(ceil(a N_k), 1/2) for an arm played N_k
+    times, b = sum x y and G = (a + 1) lam I + sum_k (N_k + ceil(a N_k)) x_k x_k': as many
+    pseudo-rewards as were mixed in, as in the authors' released experiments. For whole a this is
+    the paper's (a + 1) (lam I + sum x x'). Nothing perturbs a direction that was never seen, so a
+    basis of arms (the first ones that are linearly independent) is played first. Pseudo-rewards are
+    counted by arm: only finite standing arms will do. A round costs O(K d^2 + d^3) for the live
+    policy, O(K d + d^2) in a simulation.
 
-    On unit vectors, with a small regularization, it is perturbed-history exploration of K arms (Kveton et al. 2019): the arm
-    with the largest mean of its rewards and pseudo-rewards together.
+    On unit vectors, with a small regularization, it is perturbed-history exploration of K arms
+    (Kveton et al. 2019): the arm with the largest mean of its rewards and pseudo-rewards together.
 
     >>> import numpy as np, ensample as es
     >>> from ensample.policies.kveton_phe import KvetonPHE
@@ -44,15 +47,15 @@ class KvetonPHE(Recipe):
     >>> int(np.bincount(policy.log().arm).argmax())
     1
 
-    `model=Logistic()` is logistic PHE: theta_t is the minimiser of the logistic loss of rewards and pseudo-rewards together,
-    by Newton's method whatever its `fit`.
+    `model=Logistic()` is logistic PHE: theta_t is the minimiser of the logistic loss of rewards and
+    pseudo-rewards together, by Newton's method whatever its `fit`.
 
-    Proved for rewards in [0, 1] and an a that grows with d and log T: regret of order d sqrt(T) up to logarithms. a = 0.5 is
-    what does well in experiments and has no guarantee.
+    Proved for rewards in [0, 1] and an a that grows with d and log T: regret of order d sqrt(T) up
+    to logarithms. a = 0.5 is what does well in experiments and has no guarantee.
 
-    Reference: B. Kveton, C. Szepesvari, M. Ghavamzadeh and C. Boutilier, "Perturbed-History Exploration in Stochastic Linear
-    Bandits", UAI 2020, and "Perturbed-History Exploration in Stochastic Multi-Armed Bandits", IJCAI 2019.
-    """
+    Reference: B. Kveton, C. Szepesvari, M. Ghavamzadeh and C. Boutilier, "Perturbed-History
+    Exploration in Stochastic Linear Bandits", UAI 2020, and "Perturbed-History Exploration in
+    Stochastic Multi-Armed Bandits", IJCAI 2019."""
 
     a: float = 0.5
     regularization: float = 1.0
@@ -66,7 +69,9 @@ class KvetonPHE(Recipe):
 
     @property
     def scale(self) -> float:  # type: ignore[override]
-        """The standard deviation of what a reward's pseudo-rewards add to it, for whole a: sqrt(a) / (2 (a + 1))."""
+        """The standard deviation of what a reward's pseudo-rewards add to it, for whole a: sqrt(a)
+        / (2 (a + 1)).
+        """
         return math.sqrt(self.a) / (2.0 * (self.a + 1.0))
 
     def build(self, arms: Arms, address: Address) -> "PseudoRewardModel | PseudoClicks":

@@ -44,20 +44,22 @@ class LinUCBPolicy(Policy):
 
 @dataclass(frozen=True)
 class LinUCB(Recipe):
-    """Play the arm that promises most within the confidence ellipsoid: argmax_x x'theta_hat + beta_t |x|_{V^-1}.
+    """Play the arm that promises most within the confidence ellipsoid: argmax_x x'theta_hat +
+    beta_t |x|_{V^-1}.
 
-    `form` decides beta_t after t rewards:
-    constant: radius; if that is "auto", sigma sqrt(4 + log(1 + t / 100) / 2), where sigma, the standard deviation of the noise,
-    is learned with the regularization from the rewards (`ensample.calibration`). A fixed radius of 2 sigma leaves one run in
-    twenty or more with a wrong arm for ever (docs/studies/long-run.md);
-    closed: noise sqrt(d log(1 + t/(d lam)) + 2 log(1/delta)) + sqrt(lam) norm;
-    determinant: noise sqrt(log(det V / lam^d) + 2 log(1/delta)) + sqrt(lam) norm, which is never larger for arms of norm <= 1.
-    With a `half_life`, as in `EnsembleSampling`, V and theta_hat are those of a past that fades, and t is what it counts for.
-    With `norm=None` the largest |theta_hat| so far stands for the unknown norm (no guarantee then, and the order of late
-    rewards matters).
+    `form` decides beta_t after t rewards: constant: radius; if that is "auto", sigma sqrt(4 + log(1
+    + t / 100) / 2), where sigma, the standard deviation of the noise, is learned with the
+    regularization from the rewards (`ensample.calibration`). A fixed radius of 2 sigma leaves one
+    run in twenty or more with a wrong arm for ever (docs/studies/long-run.md); closed: noise sqrt(d
+    log(1 + t/(d lam)) + 2 log(1/delta)) + sqrt(lam) norm; determinant: noise sqrt(log(det V /
+    lam^d) + 2 log(1/delta)) + sqrt(lam) norm, which is never larger for arms of norm <= 1. With a
+    `half_life`, as in `EnsembleSampling`, V and theta_hat are those of a past that fades, and t is
+    what it counts for. With `norm=None` the largest |theta_hat| so far stands for the unknown norm
+    (no guarantee then, and the order of late rewards matters).
 
-    Nothing is random, so a propensity is 0 or 1. Finite and changing arms, O(K d^2) a round for the live policy and O(K d) in
-    a simulation; the unit ball, exactly, by one eigendecomposition a round (`farthest_point`).
+    Nothing is random, so a propensity is 0 or 1. Finite and changing arms, O(K d^2) a round for the
+    live policy and O(K d) in a simulation; the unit ball, exactly, by one eigendecomposition a
+    round (`farthest_point`).
 
     >>> import numpy as np
     >>> from ensample.arms import FiniteArms
@@ -69,16 +71,18 @@ class LinUCB(Recipe):
     >>> policy.propensities().tolist()
     [0.0, 1.0, 0.0]
 
-    `model=Logistic("exact")` is UCB-GLM with the Hessian's norm: argmax_x x'theta_hat + radius |x|_{H^-1} at the minimiser of
-    the logistic loss; with `Logistic()` theta_hat and V are those of the stream fit. "auto" is radius 2. Li et al. prove
-    O(d sqrt(T)) for the norm of sum x x' and a radius that grows.
+    `model=Logistic("exact")` is UCB-GLM with the Hessian's norm: argmax_x x'theta_hat + radius
+    |x|_{H^-1} at the minimiser of the logistic loss; with `Logistic()` theta_hat and V are those of
+    the stream fit. "auto" is radius 2. Li et al. prove O(d sqrt(T)) for the norm of sum x x' and a
+    radius that grows.
 
-    Proved for `from_theorem` (see `ensample.theory.ucb_bound`): regret of order d sqrt(T), logarithms aside, also where arms
-    change from round to round (not looking at the round's noise) and regret is to the best of each round.
+    Proved for `from_theorem` (see `ensample.theory.ucb_bound`): regret of order d sqrt(T),
+    logarithms aside, also where arms change from round to round (not looking at the round's noise)
+    and regret is to the best of each round.
 
-    Reference: Y. Abbasi-Yadkori, D. Pal and C. Szepesvari, "Improved Algorithms for Linear Stochastic Bandits", NeurIPS 2011;
-    UCB-GLM: L. Li, Y. Lu and D. Zhou, "Provably Optimal Algorithms for Generalized Linear Contextual Bandits", ICML 2017.
-    """
+    Reference: Y. Abbasi-Yadkori, D. Pal and C. Szepesvari, "Improved Algorithms for Linear
+    Stochastic Bandits", NeurIPS 2011; UCB-GLM: L. Li, Y. Lu and D. Zhou, "Provably Optimal
+    Algorithms for Generalized Linear Contextual Bandits", ICML 2017."""
 
     radius: float | Auto = AUTO
     regularization: float | Auto = AUTO
@@ -135,11 +139,15 @@ class LinUCB(Recipe):
 
     @property
     def model_family(self) -> str:
-        """The family "calibrated" if the radius follows the learned noise: its default rule may change."""
+        """The family "calibrated" if the radius follows the learned noise: its default rule may
+        change.
+        """
         return "calibrated" if self.calibrates else super().model_family
 
     def guarantee(self, setting: Setting) -> Guarantee:
-        """The general theorem, for a radius of beta_T or either form of beta_t at the constants of the setting."""
+        """The general theorem, for a radius of beta_T or either form of beta_t at the constants of
+        the setting.
+        """
         if type(self) is not LinUCB or not isinstance(self.model, Linear):
             return super().guarantee(setting)
         self.require_memory(LINUCB_THEOREM.name)
@@ -258,7 +266,9 @@ class ExactOptimist(ExactModel):
 
 
 def optimistic_estimate(model: ThetaModel, radius: OptimisticModel) -> FloatArray:
-    """Return theta~ of the coming round's x by the centre of one model and the radius of another."""
+    """Return theta~ of the coming round's x by the centre of one model and the radius of
+    another.
+    """
     if isinstance(radius.arms, ChangingArms):
         return model.mean[None].copy()
     _, x = model.best(0, radius.arms)
@@ -276,12 +286,15 @@ def optimistic_vote(
 
 
 def farthest_point(centre: FloatArray, V: FloatArray, radius: float, least: float) -> FloatArray:
-    """The longest y with |y - centre|_V <= radius: [d]. `least` is a lower bound on the eigenvalues of V.
+    """The longest y with |y - centre|_V <= radius: [d]. `least` is a lower bound on the eigenvalues
+    of V.
 
-    A trust-region problem. In the eigenbasis of V, with b_i = radius^2 / v_i, the solution is y_i = mu c_i / (mu - b_i) where
-    mu >= max b solves the secular equation sum_i b_i c_i^2 / (mu - b_i)^2 = 1. The inverse root of that sum is increasing and
-    concave in mu, so that Newton's method climbs to the solution from the left. Where the centre has no part in the least known
-    direction there may be none: then mu = max b and that direction takes what is left of the radius, to its positive side.
+    A trust-region problem. In the eigenbasis of V, with b_i = radius^2 / v_i, the solution is y_i =
+    mu c_i / (mu - b_i) where mu >= max b solves the secular equation sum_i b_i c_i^2 / (mu - b_i)^2
+    = 1. The inverse root of that sum is increasing and concave in mu, so that Newton's method
+    climbs to the solution from the left. Where the centre has no part in the least known direction
+    there may be none: then mu = max b and that direction takes what is left of the radius, to its
+    positive side.
 
     >>> farthest_point(np.array([0.0, 2.0]), np.diag([1.0, 1.0]), 0.5, 1.0)
     array([0. , 2.5])

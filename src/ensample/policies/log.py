@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Log(NamedTuple):
-    """Observations in the order in which they were learned: what a policy knows is a fold over them.
+    """Observations in the order in which they were learned: what a policy knows is a fold over
+    them.
 
-    `recipe.replay` takes its fields as arrays, lists or Series, and a frame whose columns have their
-    names. There features are one column of lists, or all columns that have other names, in order;
-    standing arms that are numbered need none.
-    """
+    `recipe.replay` takes its fields as arrays, lists or Series, and a frame whose columns have
+    their names. There features are one column of lists, or all columns that have other names, in
+    order; standing arms that are numbered need none."""
 
     round: IntArray  # [n] of the decision that was rewarded
     features: FloatArray  # [n, d]
@@ -86,7 +86,9 @@ def entries_of(log: object, arms: Arms, model: RewardModel) -> list[LogEntry]:
 
 
 def features_of(rows: object, dim: int) -> FloatArray:
-    """Return the features of every row: [n, d]. If some are features, an error names the first that is not."""
+    """Return the features of every row: [n, d]. If some are features, an error names the first that
+    is not.
+    """
     try:
         return matrix("log.features", rows, dim)
     except InvalidArgument as error:
@@ -129,7 +131,9 @@ FIELDS = {"round", "features", "reward", "arm", "propensity"}
 
 
 def log_of_frame(frame: Any, arms: Arms) -> Log:
-    """Return the columns of a frame of pandas or polars, `round` and `reward` at least. See `Log`."""
+    """Return the columns of a frame of pandas or polars, `round` and `reward` at least. See
+    `Log`.
+    """
     columns = dict(columns_of(frame))
     for name in ("round", "reward"):
         if name not in columns:

@@ -1,4 +1,6 @@
-"""Multiplier bootstrap exploration: an ensemble whose members weigh the same history differently."""
+"""Multiplier bootstrap exploration: an ensemble whose members weigh the same history
+differently.
+"""
 
 import math
 from dataclasses import dataclass
@@ -24,12 +26,13 @@ from ensample.types import FloatArray
 class MultiplierBootstrap(Recipe):
     """Keep B replicates of weighted least squares; each round act greedily on one of them.
 
-    Each observation has for each replicate weights w, w', w'' ~ N(1, spread^2) and is seen with weight w, and beside it
-    pseudo-rewards of 0 and 1 with weights pseudo w' and pseudo w'':
-    theta^b = (lam I + sum_i (w_i + pseudo w'_i + pseudo w''_i) x_i x_i')^-1 sum_i x_i (w_i y_i + pseudo w''_i).
-    A weight below 0 counts as 0, so that there is always a minimum. Nothing is random in a direction that was never seen, so a
-    basis of arms is played first, as in `KvetonPHE`; hence only finite standing arms. Rewards should lie in [0, 1], as the
-    pseudo-rewards do. A round costs O(B d^2 + d^3 + K d).
+    Each observation has for each replicate weights w, w', w'' ~ N(1, spread^2) and is seen with
+    weight w, and beside it pseudo-rewards of 0 and 1 with weights pseudo w' and pseudo w'': theta^b
+    = (lam I + sum_i (w_i + pseudo w'_i + pseudo w''_i) x_i x_i')^-1 sum_i x_i (w_i y_i + pseudo
+    w''_i). A weight below 0 counts as 0, so that there is always a minimum. Nothing is random in a
+    direction that was never seen, so a basis of arms is played first, as in `KvetonPHE`; hence only
+    finite standing arms. Rewards should lie in [0, 1], as the pseudo-rewards do. A round costs O(B
+    d^2 + d^3 + K d).
 
     >>> import numpy as np, ensample as es
     >>> policy = es.MultiplierBootstrap(size=20).start(es.FiniteArms(np.eye(3)), seed=0)
@@ -39,10 +42,11 @@ class MultiplierBootstrap(Recipe):
     >>> int(policy.propensities().argmax()), policy.estimates.shape
     (1, (20, 3))
 
-    Proved for K independent arms only (rate-optimal, for weights drawn afresh each round); of linear bandits nothing.
+    Proved for K independent arms only (rate-optimal, for weights drawn afresh each round); of
+    linear bandits nothing.
 
-    Reference: R. Wan, H. Wei, B. Kveton and R. Song, "Multiplier Bootstrap-based Exploration", ICML 2023.
-    """
+    Reference: R. Wan, H. Wei, B. Kveton and R. Song, "Multiplier Bootstrap-based Exploration", ICML
+    2023."""
 
     size: int = 50  # B
     spread: float = 0.5  # of the weights, their standard deviation
@@ -100,7 +104,9 @@ class BasisFirst(Chooser):
 
 
 class ReweighedModel(LinearModel):
-    """Gram matrix and target of each replicate, beside the ridge regression that weighs all observations alike."""
+    """Gram matrix and target of each replicate, beside the ridge regression that weighs all
+    observations alike.
+    """
 
     size: int
 

@@ -31,16 +31,18 @@ from ensample.types import Auto, FloatArray
 class PerturbedHistory(PerturbationRecipe):
     """Perturb the whole history afresh each round and act greedily on the model fitted to it.
 
-    theta_t = V^-1 (W_t + sum_{i<t} X_i (Y_i + Z_{t,i})): ensemble sampling with one member a round (the Proposition).
+    theta_t = V^-1 (W_t + sum_{i<t} X_i (Y_i + Z_{t,i})): ensemble sampling with one member a round
+    (the Proposition).
 
-    `scale` is the paper's beta, or "auto", as in `EnsembleSampling`. How a round is drawn, always exactly:
-    Gaussian rewards' law, any arms: sum_i X_i Z_i ~ N(0, scale^2 sum_i X_i X_i'), O(d^2) (with the default laws this is linear
-    Thompson sampling, theta_t ~ N(theta_hat, scale^2 V^-1)). Other laws on finite arms: one sum for each arm, O(K d)
-    where the law of a sum is known (Rademacher, CenteredBinomial) and O(t + K d) where it is not (Uniform). Other laws on
-    infinite or changing arms: O(t d), as nothing else is exact.
+    `scale` is the paper's beta, or "auto", as in `EnsembleSampling`. How a round is drawn, always
+    exactly: Gaussian rewards' law, any arms: sum_i X_i Z_i ~ N(0, scale^2 sum_i X_i X_i'), O(d^2)
+    (with the default laws this is linear Thompson sampling, theta_t ~ N(theta_hat, scale^2 V^-1)).
+    Other laws on finite arms: one sum for each arm, O(K d) where the law of a sum is known
+    (Rademacher, CenteredBinomial) and O(t + K d) where it is not (Uniform). Other laws on infinite
+    or changing arms: O(t d), as nothing else is exact.
 
-    `half_life` as in `EnsembleSampling`, for a Gaussian law of the rewards: an observation that was followed by n others adds
-    scale^2 g^n X_i X_i' to that covariance.
+    `half_life` as in `EnsembleSampling`, for a Gaussian law of the rewards: an observation that was
+    followed by n others adds scale^2 g^n X_i X_i' to that covariance.
 
     >>> import numpy as np, ensample as es
     >>> policy = es.PerturbedHistory(scale=0.3).start(es.UnitBall(2), seed=0)
@@ -50,18 +52,19 @@ class PerturbedHistory(PerturbationRecipe):
     >>> bool(decision.features @ [0.6, 0.8] > 0.95)
     True
 
-    `model=Logistic("exact")` is GLM-FPL: theta_t = argmin_theta sum_i [A(x_i'theta) - (y_i + Z_{t,i}) x_i'theta] + lam/2
-    |theta|^2 - theta'W_t with Z ~ N(0, (scale/2)^2), 1/2 being the largest standard deviation of a reward in [0, 1], and
-    W ~ N(0, scale^2 lam I); with `Logistic()` it is theta_hat + V^-1 (W_t + sum_i x_i Z_{t,i}) of the stream fit. Proved of
-    GLM-FPL, with constants that grow: O(d sqrt(T log K)).
+    `model=Logistic("exact")` is GLM-FPL: theta_t = argmin_theta sum_i [A(x_i'theta) - (y_i +
+    Z_{t,i}) x_i'theta] + lam/2 |theta|^2 - theta'W_t with Z ~ N(0, (scale/2)^2), 1/2 being the
+    largest standard deviation of a reward in [0, 1], and W ~ N(0, scale^2 lam I); with `Logistic()`
+    it is theta_hat + V^-1 (W_t + sum_i x_i Z_{t,i}) of the stream fit. Proved of GLM-FPL, with
+    constants that grow: O(d sqrt(T log K)).
 
-    Proved for `from_theorem` (see `ensample.theory.phe_bound`), for any number of arms, also where they change from round to
-    round (not looking at the round's noise and perturbations) and regret is to the best of each round.
+    Proved for `from_theorem` (see `ensample.theory.phe_bound`), for any number of arms, also where
+    they change from round to round (not looking at the round's noise and perturbations) and regret
+    is to the best of each round.
 
-    Reference: H. Lee and M. Oh, "Improved Regret of Linear Ensemble Sampling", NeurIPS 2024; B. Kveton et al.,
-    "Perturbed-History Exploration in Stochastic Linear Bandits", UAI 2020; GLM-FPL: B. Kveton et al., "Randomized Exploration
-    in Generalized Linear Bandits", AISTATS 2020.
-    """
+    Reference: H. Lee and M. Oh, "Improved Regret of Linear Ensemble Sampling", NeurIPS 2024; B.
+    Kveton et al., "Perturbed-History Exploration in Stochastic Linear Bandits", UAI 2020; GLM-FPL:
+    B. Kveton et al., "Randomized Exploration in Generalized Linear Bandits", AISTATS 2020."""
 
     scale: float | Auto = AUTO
     regularization: float | Auto = AUTO
@@ -95,7 +98,8 @@ class PerturbedHistory(PerturbationRecipe):
         """The constants of the Corollary: scale beta_T for Gaussian laws, 3 beta_T for others.
 
         >>> import ensample as es
-        >>> recipe = PerturbedHistory.from_theorem(es.Setting(dim=5, arms=None, horizon=10_000, noise=1, norm=1))
+        >>> setting = es.Setting(dim=5, arms=None, horizon=10_000, noise=1, norm=1)
+        >>> recipe = PerturbedHistory.from_theorem(setting)
         >>> round(recipe.scale, 3)
         7.633
         """

@@ -108,7 +108,9 @@ class Recipe(ABC):
         """Return the model that it acts on, before the first observation."""
 
     def chooser(self, model: Model) -> Chooser:
-        """Return the way from the model to an arm: the model itself, by the rule, unless overridden."""
+        """Return the way from the model to an arm: the model itself, by the rule, unless
+        overridden.
+        """
         return model
 
     def new_model(self, arms: Arms, address: Address, log: LogSink | bool | None = True) -> Model:
@@ -130,8 +132,8 @@ class Recipe(ABC):
         `policy.seed` is it.
 
         `log`: whether it keeps every observation in memory (True) or none (None); a function is
-        given each one instead, once and in the order in which they were learned. Its error comes out
-        of the update, which has been learned.
+        given each one instead, once and in the order in which they were learned. Its error comes
+        out of the update, which has been learned.
 
         >>> import ensample as es
         >>> seen = []
@@ -152,7 +154,8 @@ class Recipe(ABC):
         round: int | None = None,
         onward: LogSink | bool | None = True,
     ) -> Policy:
-        """Return the policy whose log this is: with its `policy.seed`, the same state to the last bit.
+        """Return the policy whose log this is: with its `policy.seed`, the same state to the last
+        bit.
 
         Without a `seed` one is drawn as in `start`: a new policy that learned the same rewards with
         perturbations of its own.
@@ -190,17 +193,18 @@ class Recipe(ABC):
         return offer
 
     def least_numbers(self, arms: Arms) -> int:
-        """Return how many numbers all members take for these arms, at least; 0 if that is unknown."""
+        """Return how many numbers all members take for these arms, at least; 0 if that is
+        unknown.
+        """
         return 0
 
     def guarantee(self, setting: Setting) -> Guarantee:
         """Return what is proved of its regret on a problem with the constants of `setting`.
 
-        That is on one set of arms of norm <= 1. Of `PerturbedHistory` and `LinUCB` it holds too where
-        arms change and regret is to the best of each round, if they do not depend on what the round
-        draws, noise or perturbations. `AssumptionError` where nothing is proved, or the constants are
-        not those of the theorem.
-        """
+        That is on one set of arms of norm <= 1. Of `PerturbedHistory` and `LinUCB` it holds too
+        where arms change and regret is to the best of each round, if they do not depend on what the
+        round draws, noise or perturbations. `AssumptionError` where nothing is proved, or the
+        constants are not those of the theorem."""
         instance("setting", setting, Setting, "a Setting")
         proved = "a bound that is proved with its constants"
         raise AssumptionError("a guarantee", proved, f"none is known for {self!r}")
@@ -228,7 +232,9 @@ class Recipe(ABC):
             self.require_memory(f"{type(self).__name__}.from_theorem")
 
     def check_model(self, *kinds: type[Any]) -> None:
-        """Raise on a model that is none of these kinds, and on a theorem about another than linear."""
+        """Raise on a model that is none of these kinds, and on a theorem about another than
+        linear.
+        """
         instance("model", self.model, RewardModel, "a model such as Linear()")
         if kinds and not isinstance(self.model, kinds):
             known = " or ".join(kind.__name__ for kind in kinds)
@@ -244,7 +250,9 @@ class Recipe(ABC):
             raise AssumptionError(theorem, "that nothing is forgotten", found)
 
     def check_built(self, model: object) -> None:
-        """Raise unless it is a model that this recipe can act on; a recipe may be the user's own."""
+        """Raise unless it is a model that this recipe can act on; a recipe may be the user's
+        own.
+        """
         name = type(self).__name__
         if not isinstance(model, Model):
             raise WrongType("build", model, f"a Model from {name}.build")
@@ -326,7 +334,9 @@ class PerturbationRecipe(Recipe):
 
     @property
     def ageing_rate(self) -> float:
-        """The variance that a perturbation gains when the observations double, over that of a new one."""
+        """The variance that a perturbation gains when the observations double, over that of a new
+        one.
+        """
         return 0.0
 
     @property
@@ -370,7 +380,9 @@ class PerturbationRecipe(Recipe):
 
     @staticmethod
     def theorem_fields(setting: Setting, perturbation: Perturbation) -> dict[str, Any]:
-        """Return the laws that theorems prescribe: Z at `perturbation_scale`, W at sqrt(lam) times it."""
+        """Return the laws that theorems prescribe: Z at `perturbation_scale`, W at sqrt(lam) times
+        it.
+        """
         scale = perturbation_scale(setting, perturbation)
         return {
             "scale": radius(setting),

@@ -31,24 +31,28 @@ class RefreshedPolicy(Policy):
 
 @dataclass(frozen=True)
 class RefreshedEnsembleSampling(PerturbationRecipe):
-    """Ensemble sampling with Gaussian laws; all members are drawn anew whenever det V has grown by the factor `growth`.
+    """Ensemble sampling with Gaussian laws; all members are drawn anew whenever det V has grown by
+    the factor `growth`.
 
-    theta^j = theta_hat + V^-1 S^j. As soon as det V >= growth det V_last, S^j ~ N(0, scale^2 V) afresh for every j, which is
-    what fresh perturbations of the whole history give; in between, S^j += x Z^j as in `EnsembleSampling`. There are at most
-    log(det V / lam^d) / log(growth) refreshes. Which observations come before a refresh depends on their order: rewards that
-    come in another order give another ensemble, of the same law.
+    theta^j = theta_hat + V^-1 S^j. As soon as det V >= growth det V_last, S^j ~ N(0, scale^2 V)
+    afresh for every j, which is what fresh perturbations of the whole history give; in between, S^j
+    += x Z^j as in `EnsembleSampling`. There are at most log(det V / lam^d) / log(growth) refreshes.
+    Which observations come before a refresh depends on their order: rewards that come in another
+    order give another ensemble, of the same law.
 
     >>> import numpy as np, ensample as es
     >>> from ensample.policies.refreshed import RefreshedEnsembleSampling
-    >>> policy = RefreshedEnsembleSampling(size=20, scale=0.3, growth=4.0).start(es.FiniteArms(np.eye(3)), seed=0)
+    >>> recipe = RefreshedEnsembleSampling(size=20, scale=0.3, growth=4.0)
+    >>> policy = recipe.start(es.FiniteArms(np.eye(3)), seed=0)
     >>> for _ in range(100):
     ...     decision = policy.decide()
     ...     policy.update(decision, reward=[0.2, 0.9, 0.1][decision.arm])
     >>> int(policy.propensities().argmax()), policy.refreshes
     (1, 4)
 
-    Proved: with size of order d log d + d log log T and a scale of the order of the confidence radius the regret is of order
-    d^(3/2) sqrt(T) up to logarithms. The constants are not prescribed here.
+    Proved: with size of order d log d + d log log T and a scale of the order of the confidence
+    radius the regret is of order d^(3/2) sqrt(T) up to logarithms. The constants are not prescribed
+    here.
 
     Reference: Hwang and Oh, 2026, on ensembles that are refreshed when the determinant has grown.
     """

@@ -1,4 +1,6 @@
-"""Ensemble sampling whose scale grows with the confidence radius (Janz, Akhavan & Szepesvari 2026)."""
+"""Ensemble sampling whose scale grows with the confidence radius (Janz, Akhavan & Szepesvari
+2026).
+"""
 
 import math
 from dataclasses import dataclass, field
@@ -21,14 +23,16 @@ MEMBERS = 2000.0  # a dimension and a nat of log(T/delta)
 
 @dataclass(frozen=True)
 class SharpEnsembleSampling(PerturbationRecipe):
-    """Keep m standard Gaussian perturbations and multiply the one that acts by gamma times the confidence radius of the moment.
+    """Keep m standard Gaussian perturbations and multiply the one that acts by gamma times the
+    confidence radius of the moment.
 
-    theta_t = theta_hat + gamma beta_{t-1} V^-1 S^J with S^j = W^j + sum_i X_i Z_i^j, W ~ N(0, lam I), Z ~ N(0, 1), and
-    beta = noise sqrt(log(det V / lam^d) + 2 log(1/delta)) + sqrt(lam) norm.
+    theta_t = theta_hat + gamma beta_{t-1} V^-1 S^J with S^j = W^j + sum_i X_i Z_i^j, W ~ N(0, lam
+    I), Z ~ N(0, 1), and beta = noise sqrt(log(det V / lam^d) + 2 log(1/delta)) + sqrt(lam) norm.
 
     >>> import numpy as np, ensample as es
     >>> from ensample.policies.sharp import SharpEnsembleSampling
-    >>> policy = SharpEnsembleSampling(size=50, gamma=0.5, noise=0.1).start(es.FiniteArms(np.eye(3)), seed=0)
+    >>> recipe = SharpEnsembleSampling(size=50, gamma=0.5, noise=0.1)
+    >>> policy = recipe.start(es.FiniteArms(np.eye(3)), seed=0)
     >>> round(policy.inflation, 3)
     0.622
     >>> for _ in range(300):
@@ -37,12 +41,13 @@ class SharpEnsembleSampling(PerturbationRecipe):
     >>> int(policy.propensities().argmax()), round(policy.inflation, 3)
     (1, 0.697)
 
-    Proved for `from_theorem`: regret of order d^(3/2) sqrt(T) up to logarithms, for any arms in the unit ball. The theorem is
-    stated for noise of sigma = 1 and a norm of at most 1; rewards of another sigma are divided by it, which asks for
-    norm <= noise. It also asks for delta < 1/4 and T >= max(2, d). On the ball m <= d/2 fails.
+    Proved for `from_theorem`: regret of order d^(3/2) sqrt(T) up to logarithms, for any arms in the
+    unit ball. The theorem is stated for noise of sigma = 1 and a norm of at most 1; rewards of
+    another sigma are divided by it, which asks for norm <= noise. It also asks for delta < 1/4 and
+    T >= max(2, d). On the ball m <= d/2 fails.
 
-    Reference: D. Janz, A. Akhavan and C. Szepesvari, "Sharp analysis of linear ensemble sampling", COLT 2026.
-    """
+    Reference: D. Janz, A. Akhavan and C. Szepesvari, "Sharp analysis of linear ensemble sampling",
+    COLT 2026."""
 
     size: int
     gamma: float = 1.0
@@ -65,10 +70,11 @@ class SharpEnsembleSampling(PerturbationRecipe):
 
     @classmethod
     def from_theorem(cls, setting: Setting) -> Self:
-        """The constants of the theorem: 2000 d log(T/delta) members, gamma = 40; it asks for lam >= 80.
+        """The constants of the theorem: 2000 d log(T/delta) members, gamma = 40; it asks for lam >=
+        80.
 
         >>> import ensample as es
-        >>> setting = es.Setting(dim=5, arms=None, horizon=10_000, noise=1, norm=1, regularization=80)
+        >>> setting = es.Setting(5, None, horizon=10_000, noise=1, norm=1, regularization=80)
         >>> recipe = SharpEnsembleSampling.from_theorem(setting)
         >>> recipe.size, recipe.gamma
         (122061, 40.0)
@@ -98,7 +104,9 @@ class SharpEnsembleSampling(PerturbationRecipe):
 
 
 def require_sharp(setting: Setting) -> None:
-    """Raise unless the theorem applies: delta < 1/4, T >= max(2, d), lam >= 80 and, once sigma is 1, a norm of at most 1."""
+    """Raise unless the theorem applies: delta < 1/4, T >= max(2, d), lam >= 80 and, once sigma is
+    1, a norm of at most 1.
+    """
     least, found = max(2, setting.dim), f"norm = {setting.norm:g}, noise = {setting.noise:g}"
     unit = "sigma = 1 and a norm of at most 1, after dividing rewards by sigma"
     lam = f"regularization >= {LEAST_REGULARIZATION:g}"

@@ -1,4 +1,6 @@
-"""SupLinUCB: optimism in stages, each of which learns from observations that it did not choose by their rewards."""
+"""SupLinUCB: optimism in stages, each of which learns from observations that it did not choose by
+their rewards.
+"""
 
 import math
 from dataclasses import dataclass, field
@@ -24,18 +26,21 @@ THEOREM = "SupLinUCB.from_theorem"
 
 @dataclass(frozen=True)
 class SupLinUCB(Recipe):
-    """LinUCB in S = log T stages: regret of order sqrt(d T), logarithms aside, for finitely many arms.
+    """LinUCB in S = log T stages: regret of order sqrt(d T), logarithms aside, for finitely many
+    arms.
 
-    Stage s has a ridge regression of its own, with widths w = radius |x|_{V_s^-1}. A round begins with all arms and s = 1, and:
-    if all w <= 1/sqrt(T), it plays the most promising arm, and no stage learns from it;
-    if all w <= 2^-s, it keeps the arms whose x'theta_hat + w is within 2^(1-s) of the largest, and goes on to stage s + 1;
-    else it plays the widest arm (the paper: any that is wider than 2^-s), and stage s learns from it.
-    So what a stage learns from is chosen by features alone, its rewards are independent given those, and the radius need not
-    pay for the dimension.
+    Stage s has a ridge regression of its own, with widths w = radius |x|_{V_s^-1}. A round begins
+    with all arms and s = 1, and: if all w <= 1/sqrt(T), it plays the most promising arm, and no
+    stage learns from it; if all w <= 2^-s, it keeps the arms whose x'theta_hat + w is within
+    2^(1-s) of the largest, and goes on to stage s + 1; else it plays the widest arm (the paper: any
+    that is wider than 2^-s), and stage s learns from it. So what a stage learns from is chosen by
+    features alone, its rewards are independent given those, and the radius need not pay for the
+    dimension.
 
-    A log has no stages. What is learned goes to the stage for which its arm would be played at that moment: with rewards that
-    come at once this is the algorithm. From others, which are not its own choice, the first stage that still needs them
-    learns. Hence only finite standing arms. Nothing is random: a propensity is 0 or 1. A round costs O(S K d^2).
+    A log has no stages. What is learned goes to the stage for which its arm would be played at that
+    moment: with rewards that come at once this is the algorithm. From others, which are not its own
+    choice, the first stage that still needs them learns. Hence only finite standing arms. Nothing
+    is random: a propensity is 0 or 1. A round costs O(S K d^2).
 
     >>> import numpy as np, ensample as es
     >>> policy = es.SupLinUCB(horizon=300, radius=0.5).start(es.FiniteArms(np.eye(3)))
@@ -45,11 +50,12 @@ class SupLinUCB(Recipe):
     >>> policy.propensities().tolist()
     [0.0, 1.0, 0.0]
 
-    Proved for `from_theorem` and rewards that come at once: with probability 1 - delta regret of order
-    sqrt(d T log^3(K T log(T)/delta)), without constants; so there is no `guarantee`. In practice `LinUCB` is far better.
+    Proved for `from_theorem` and rewards that come at once: with probability 1 - delta regret of
+    order sqrt(d T log^3(K T log(T)/delta)), without constants; so there is no `guarantee`. In
+    practice `LinUCB` is far better.
 
-    Reference: W. Chu, L. Li, L. Reyzin and R. Schapire, "Contextual Bandits with Linear Payoff Functions", AISTATS 2011.
-    """
+    Reference: W. Chu, L. Li, L. Reyzin and R. Schapire, "Contextual Bandits with Linear Payoff
+    Functions", AISTATS 2011."""
 
     horizon: int = 10_000  # T
     radius: float = 1.0
@@ -67,10 +73,12 @@ class SupLinUCB(Recipe):
 
     @classmethod
     def from_theorem(cls, setting: Setting) -> Self:
-        """radius = sigma sqrt(2 log(2 T K/delta)) + sqrt(lam) S, the paper's alpha + 1 at sigma = 1/2 and lam = S = 1.
+        """radius = sigma sqrt(2 log(2 T K/delta)) + sqrt(lam) S, the paper's alpha + 1 at sigma =
+        1/2 and lam = S = 1.
 
         >>> import ensample as es
-        >>> recipe = SupLinUCB.from_theorem(es.Setting(dim=5, arms=20, horizon=10_000, noise=0.5, norm=1))
+        >>> setting = es.Setting(dim=5, arms=20, horizon=10_000, noise=0.5, norm=1)
+        >>> recipe = SupLinUCB.from_theorem(setting)
         >>> round(recipe.radius, 3), recipe.stages
         (3.819, 10)
         """
@@ -92,7 +100,9 @@ class SupLinUCB(Recipe):
 
 
 class StagedModel(LinearModel):
-    """A ridge regression for each stage, beside the one of all observations, by which nothing is decided."""
+    """A ridge regression for each stage, beside the one of all observations, by which nothing is
+    decided.
+    """
 
     def __init__(self, recipe: SupLinUCB, arms: Arms) -> None:
         super().__init__(arms.dim, recipe.lam)

@@ -31,12 +31,14 @@ from ensample.types import Auto, FloatArray
 class ThompsonSampling(Recipe):
     """Each round draw a parameter around the ridge estimate and act greedily on it.
 
-    theta_t ~ N(theta_hat, scale_t^2 V^-1). With `scale="auto"` scale_t is the standard deviation of the noise, learned with the
-    regularization from the rewards (`ensample.calibration`). Else `scale` is scale_t itself, or what multiplies it:
-    with `adaptive`, the standard deviation of the rewards so far (with n, not n - 1, in its denominator; 0 before two rewards
-    differ, so that the first choices are greedy); with the setting of `from_theorem`, beta_t(delta / (4T)), the radius of
-    `ensample.theory.radius` after t rewards at that smaller delta. O(d^2) a round beyond the arms, which may be any.
-    `half_life` as in `EnsembleSampling`: V and theta_hat are those of a past that fades; O(d^3) a round.
+    theta_t ~ N(theta_hat, scale_t^2 V^-1). With `scale="auto"` scale_t is the standard deviation of
+    the noise, learned with the regularization from the rewards (`ensample.calibration`). Else
+    `scale` is scale_t itself, or what multiplies it: with `adaptive`, the standard deviation of the
+    rewards so far (with n, not n - 1, in its denominator; 0 before two rewards differ, so that the
+    first choices are greedy); with the setting of `from_theorem`, beta_t(delta / (4T)), the radius
+    of `ensample.theory.radius` after t rewards at that smaller delta. O(d^2) a round beyond the
+    arms, which may be any. `half_life` as in `EnsembleSampling`: V and theta_hat are those of a
+    past that fades; O(d^3) a round.
 
     >>> import numpy as np
     >>> from ensample.arms import UnitBall
@@ -48,19 +50,21 @@ class ThompsonSampling(Recipe):
     >>> bool(decision.features @ [0.6, 0.8] > 0.95)
     True
 
-    `model=Logistic("exact")` is GLM-TSL: theta_t ~ N(theta_hat, scale^2 H^-1), the Laplace approximation at the minimiser of
-    the logistic loss, H its Hessian there; with `Logistic()` both are those of the stream fit. "auto" is scale 1. Proved of
-    GLM-TSL, with constants that grow: O(d sqrt(T log K)).
+    `model=Logistic("exact")` is GLM-TSL: theta_t ~ N(theta_hat, scale^2 H^-1), the Laplace
+    approximation at the minimiser of the logistic loss, H its Hessian there; with `Logistic()` both
+    are those of the stream fit. "auto" is scale 1. Proved of GLM-TSL, with constants that grow: O(d
+    sqrt(T log K)).
 
-    Proved for `from_theorem`, on any one set of arms of norm <= 1: regret of order d^(3/2) sqrt(T), logarithms aside. Its
-    radius is the tighter one, d log(1 + t/(d lam)) under the root (Abbasi-Yadkori et al. 2011, Theorem 2), where Abeille &
-    Lazaric have d log(1 + t/lam). The scale of Bayes, sigma, has a guarantee on average over its prior only, and can fail for
-    good (the problem `trap`).
+    Proved for `from_theorem`, on any one set of arms of norm <= 1: regret of order d^(3/2) sqrt(T),
+    logarithms aside. Its radius is the tighter one, d log(1 + t/(d lam)) under the root
+    (Abbasi-Yadkori et al. 2011, Theorem 2), where Abeille & Lazaric have d log(1 + t/lam). The
+    scale of Bayes, sigma, has a guarantee on average over its prior only, and can fail for good
+    (the problem `trap`).
 
-    Reference: M. Abeille and A. Lazaric, "Linear Thompson Sampling Revisited", AISTATS 2017; `adaptive` is the LinTS of
-    S. Wu, C. Wang and Y. Li, "Residual Bootstrap Exploration for Stochastic Linear Bandit", UAI 2022; GLM-TSL: B. Kveton et
-    al., "Randomized Exploration in Generalized Linear Bandits", AISTATS 2020.
-    """
+    Reference: M. Abeille and A. Lazaric, "Linear Thompson Sampling Revisited", AISTATS 2017;
+    `adaptive` is the LinTS of S. Wu, C. Wang and Y. Li, "Residual Bootstrap Exploration for
+    Stochastic Linear Bandit", UAI 2022; GLM-TSL: B. Kveton et al., "Randomized Exploration in
+    Generalized Linear Bandits", AISTATS 2020."""
 
     scale: float | Auto = AUTO
     regularization: float | Auto = AUTO
@@ -96,7 +100,8 @@ class ThompsonSampling(Recipe):
         """scale_t = beta_t(delta / (4T)); `scale` is 1 and multiplies it.
 
         >>> from ensample.theory import Setting
-        >>> recipe = ThompsonSampling.from_theorem(Setting(dim=5, arms=None, horizon=10_000, noise=1, norm=1))
+        >>> setting = Setting(dim=5, arms=None, horizon=10_000, noise=1, norm=1)
+        >>> recipe = ThompsonSampling.from_theorem(setting)
         >>> round(recipe.scale_after(0), 3), round(recipe.scale_after(10_000), 3)
         (6.214, 9.074)
         """
@@ -116,7 +121,9 @@ class ThompsonSampling(Recipe):
         return Gaussian(self.unit_scale if horizon is None else self.scale_after(horizon))
 
     def scale_after(self, count: int) -> float:
-        """Return scale_t after `count` rewards; of an adaptive recipe, what multiplies their standard deviation."""
+        """Return scale_t after `count` rewards; of an adaptive recipe, what multiplies their
+        standard deviation.
+        """
         setting = self.setting
         if setting is None:
             return self.unit_scale
