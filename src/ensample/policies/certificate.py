@@ -138,8 +138,8 @@ def round_bounds(policy: "Policy") -> FloatArray:
             raise AssumptionError(
                 CERTIFICATE,
                 "that each reward was learned before the next decision",
-                f"observation {t} of the log, of round {log.round[t]}, is not what the policy would "
-                "have played then",
+                f"observation {t} of the log, of round {log.round[t]}, is not what the policy "
+                "would have played then",
             )
         model = again.model
         assert isinstance(model, LinearModel)
