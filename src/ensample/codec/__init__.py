@@ -15,19 +15,13 @@ All of them check and call constructors by `construct`. Errors name a field by i
 
 from ensample.codec.arguments import (
     ANYTHING,
-    FEATURES,
-    INNER,
     PARTS,
     RECIPES,
-    ArgumentType,
     Units,
-    argument_type,
-    belongs_to,
     check_names,
     classes_of,
     construct,
     object_of,
-    within,
 )
 from ensample.codec.stored import describe, rebuild, upgrade, without_modules
 from ensample.codec.tables import definition, from_json, from_table, to_table
@@ -35,15 +29,10 @@ from ensample.codec.text import THEOREM, from_text
 
 __all__ = [
     "ANYTHING",
-    "FEATURES",
-    "INNER",
     "PARTS",
     "RECIPES",
     "THEOREM",
-    "ArgumentType",
     "Units",
-    "argument_type",
-    "belongs_to",
     "check_names",
     "classes_of",
     "construct",
@@ -56,6 +45,5 @@ __all__ = [
     "rebuild",
     "to_table",
     "upgrade",
-    "within",
     "without_modules",
 ]
