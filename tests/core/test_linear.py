@@ -11,15 +11,7 @@ import ensample as es
 from ensample import _core
 from ensample.arms import Rows
 from ensample.models import FreshEnsemble, LinearEnsemble
-from ensample.models.ridge import (
-    effective_count,
-    first_prior,
-    new_ridge,
-    new_scales,
-    next_calibration,
-    ridge_views,
-    scale_views,
-)
+from ensample.models.ridge import effective_count, new_ridge, next_calibration, ridge_views
 
 pytestmark = pytest.mark.usefixtures("level")
 
@@ -198,50 +190,6 @@ def test_features_without_a_size_are_in_units_of_what_is_on_offer() -> None:
     )
 
 
-def scales_by_evidence(X: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
-    """Return sigma^2 and tau^2, the fixed point of the evidence (cpp/calibration.hpp), and the least tau^2."""
-    count, square = float(len(y)), float(y @ y)
-    mean_square, length = square / count, float(np.square(X).sum()) / count
-    noise = spread = mean_square
-    for _ in range(2000):
-        lam = noise / spread
-        inverse = np.linalg.inv(X.T @ X + lam * np.eye(X.shape[1]))
-        theta = inverse @ (X.T @ y)
-        effective = X.shape[1] - lam * float(np.trace(inverse))
-        residual = square - float(theta @ (X.T @ y)) - lam * float(theta @ theta)
-        noise = (residual + mean_square) / (count - effective + 1.0)
-        spread = (float(theta @ theta) + mean_square / length) / (effective + 1.0)
-    return noise, spread, mean_square / length
-
-
-@pytest.mark.parametrize("given", [False, True])
-def test_calibration_gives_the_prior_that_follows_from_the_evidence(given: bool) -> None:
-    dim, (X, y) = 4, observations(4, 50)
-    X *= [1.0, 10.0, 0.1, 3.0]
-    sizes = np.array([1.0, 2.0, 3.0, 4.0]) if given else np.zeros(dim)
-    state, scales = new_ridge(dim, first_prior(sizes, 0.0, False)), new_scales(sizes, 0.0)
-    known, parts, times = scale_views(scales), ridge_views(state), []
-    for x, reward in zip(X, y.tolist(), strict=True):
-        _core.learn_ridge(state, x, reward, (scales, 0.0, given, False))
-        times.append(int(known.calibrated_at[0]))
-    assert sorted(set(times)) == [1, 2, 3, 4, 5, 7, 9, 12, 15, 19, 24, 30, 38, 48]
-    seen = X[:48], y[:48]
-    units = sizes if given else np.sqrt(np.square(seen[0]).mean(axis=0))
-    np.testing.assert_allclose(known.sizes, units, rtol=1e-12)
-    scaled = seen[0] / units
-    noise, spread, least_spread = scales_by_evidence(scaled, seen[1])
-    assert (known.noise[0], known.spread[0]) == pytest.approx(
-        (noise, max(spread, least_spread)), rel=1e-5
-    )
-    np.testing.assert_allclose(parts.prior, known.strength[0] * units**2, rtol=1e-12)
-    inverse, theta, growth = exact(X, y, parts.prior)
-    np.testing.assert_allclose(
-        parts.inverse, inverse, rtol=1e-9, atol=1e-12 * np.abs(inverse).max()
-    )
-    np.testing.assert_allclose(parts.mean, theta, rtol=1e-9, atol=1e-12)
-    assert parts.information[0] == pytest.approx(growth, rel=1e-9)
-
-
 def test_history_keeps_a_root_and_counts_arms() -> None:
     X, y = observations(3, 40)
     state, root, pulls = new_ridge(3, 1.0), np.zeros((3, 3)), np.zeros(4, np.int64)
@@ -391,6 +339,41 @@ def test_one_member_and_all_members_have_the_same_bits() -> None:
     assert 5 in chosen
     assert 11 not in chosen
     np.testing.assert_allclose(scores, (X @ thetas).max(axis=0), rtol=1e-13)
+
+
+# --- Other recipes -------------------------------------------------------------------------------
+
+
+def test_lowest_of_equal_arms_is_optimistic() -> None:
+    for arms in range(1, 70):
+        X = np.ones((3, arms)) * np.array([[0.1], [0.7], [0.3]])
+        assert _core.optimistic_arm(np.eye(3) / 3.0, np.full(3, 0.1), X, 0.7) == 0
+
+
+@pytest.mark.parametrize("lam", [1.0, 1e-12])
+def test_pseudo_rewards_are_binomial(lam: float) -> None:
+    """Draws are NumPy's.
+
+    With next to no regularization and one arm, G cannot be inverted in doubles.
+    """
+    d, a = 3, 0.7
+    rng, X = (
+        np.random.default_rng(8),
+        np.random.default_rng(9).standard_normal((5, d)) * (1.0 if lam == 1.0 else 1e5),
+    )
+    state = new_ridge(d, 1.0)
+    pulls = np.array([3, 0, 200, 1, 40]) if lam == 1.0 else np.array([9, 0, 0, 0, 0])
+    for arm in np.repeat(np.arange(5), pulls):
+        _core.learn_pull(state, np.zeros(5, np.int64), int(arm), X[arm], float(rng.random()))
+    heads = np.random.default_rng(10).binomial(np.ceil(a * pulls).astype(np.int64), 0.5)
+    total = X.T @ heads
+    theta = _core.theta_of_pseudo_rewards(state, X, pulls, a, lam, np.random.default_rng(10))
+    G = (a + 1.0) * lam * np.eye(d) + (X.T * (pulls + np.ceil(a * pulls))) @ X
+    if lam == 1.0:
+        expected = np.linalg.solve(G, state[3 * d] + total)
+    else:
+        expected = (state[3 * d + 2] + state[2 * d : 3 * d] @ total) / (a + 1.0)
+    np.testing.assert_allclose(theta, expected, rtol=1e-9 if lam == 1.0 else 1e-3)
 
 
 # --- Votes ---------------------------------------------------------------------------------------

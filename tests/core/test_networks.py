@@ -150,98 +150,11 @@ def observed(shape: Shape, planes: int, places: np.ndarray, prior: bool = False)
     }
 
 
-def learned(arguments: dict) -> tuple[np.ndarray, list[float]]:
-    """Weights and units of rewards after `network_learn`, by NumPy."""
-    shape, training, anchor, state, memory, now = (
-        arguments[name]
-        for name in ("shape", "training", "anchor", "state", "memory", "observation")
-    )
-    weights, (mean, deviations, misses) = state.weights.copy(), state.numbers[-3:]
-    n = int(state.counts[0]) + 1
-    features, rewards = memory.features.copy(), memory.rewards.copy()
-    features[now.place], rewards[now.place] = now.x, now.y
-    logistic = training.loss == 1
-
-    def said(rows: np.ndarray, prior: np.ndarray) -> np.ndarray:
-        """[m, B]"""
-        found = outputs_of(shape, weights[0], rows)
-        return found + training.prior * prior.T if prior.size else found
-
-    def share(u: np.ndarray) -> np.ndarray:
-        return 1.0 / (1.0 + np.exp(-u))
-
-    for step, places in enumerate(now.places):
-        if step == 0:
-            u = said(now.x[None], now.prior_outputs[None])[:, 0]
-            miss = now.y - (
-                share(u).mean() if logistic else mean + math.sqrt(deviations / (n - 1)) * u.mean()
-            )
-            w, before = min(1.0, 4.0 / n), mean
-            mean, misses = mean + (now.y - mean) / n, (1.0 - w) * misses + w * miss**2
-            deviations = deviations + (now.y - before) * (now.y - mean)
-        spread = math.sqrt(deviations / n)
-        sigma = min(math.sqrt(misses), spread)
-        u, z, y = (
-            said(features[places], memory.prior_outputs[places]),
-            memory.perturbations[places].T,
-            rewards[places],
-        )
-        if logistic:
-            p = share(u.mean(axis=0))
-            slopes = share(u) - y - training.scale * np.sqrt(p * (1.0 - p)) * z
-        else:
-            noise = training.scale * sigma if training.learns_scale else training.scale
-            slopes = u - (y + noise * z - mean) / spread
-        gradient = gradient_of(shape, weights[0], features[places], slopes / places.size)
-        pull = (
-            (1.0 if logistic else (sigma / spread) ** 2) if training.learns_pull else training.pull
-        )
-        strengths = pull / n * np.repeat(anchor.strengths, np.diff(anchor.ends, prepend=0))
-        g = gradient + strengths * (weights[0] - anchor.weights)
-        number = int(state.counts[1]) + step + 1
-        if len(weights) == 1:
-            weights[0] -= training.rate * g
-            continue
-        weights[1], weights[2] = 0.9 * weights[1] + 0.1 * g, 0.999 * weights[2] + 0.001 * g**2
-        root = math.sqrt(1.0 - 0.999**number)
-        m, v, tiny = (np.float32(value) for value in (weights[1], weights[2], 1e-8 * root))
-        weights[0] -= (
-            training.rate
-            * root
-            / (1.0 - 0.9**number)
-            * (m / (np.sqrt(v) + tiny)).astype(np.float64)
-        )
-    return weights, [mean, deviations, misses]
-
-
 PLACES = [
     np.array([[0, 3, 3, 7, 11]]),
     np.array([[1, 2, 2], [7, 0, 9], [4, 4, 4]]),
     np.tile(np.arange(12), (1, 6)),
 ]
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"loss": 1}, {"learns_scale": False, "learns_pull": False, "pull": 3.0}]
-)
-@pytest.mark.parametrize("places", PLACES)
-@pytest.mark.parametrize("planes", [1, 3])
-@pytest.mark.parametrize("prior", [False, True])
-def test_learning_is_that_of_numpy(
-    options: dict, places: np.ndarray, planes: int, prior: bool
-) -> None:
-    for activation, widths in ((0, (3, 9, 5, 1)), (2, (20, 17, 1))):
-        arguments = observed(Shape(np.array(widths), 3, activation), planes, places, prior)
-        arguments["training"] = arguments["training"]._replace(**options)
-        weights, units = learned(arguments)
-        state, memory, now = (arguments[name] for name in ("state", "memory", "observation"))
-        assert _core.network_learn(**arguments)
-        np.testing.assert_allclose(state.weights, weights, rtol=1e-7, atol=1e-8)
-        np.testing.assert_allclose(state.numbers[-3:], units, rtol=1e-12)
-        np.testing.assert_array_equal(state.newest, np.append(now.x, now.y))
-        assert state.counts.tolist() == [7, 11 + len(places), 6, 7]
-        assert (memory.rewards[7], memory.rounds[7]) == (0.8, 6)
-        np.testing.assert_array_equal(memory.features[7], now.x)
 
 
 def test_adam_takes_doubles_where_squares_are_no_single_numbers() -> None:

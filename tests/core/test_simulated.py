@@ -1,4 +1,8 @@
-"""Simulated runs of linear recipes against obvious NumPy, which plays the same arms from the same random numbers."""
+"""Simulated runs against obvious NumPy, which plays the same arms from the same random numbers.
+
+Here are ensembles and histories. Kernels of other recipes are compared with live policies, which
+play the same arms (tests/policies) or have the same law (tests/simulation).
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -7,14 +11,12 @@ import numpy as np
 import pytest
 
 import ensample as es
-from core.test_recipes import staged_arm
 from ensample import _core
 from ensample.calibration import Inflation
 from ensample.problems.noise import noisy_reward
 from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.simulation.dispatch import Rngs, RunSettings
 from ensample.simulation.options import Law
-from naive import relatives
 
 DIM, ARMS, ROUNDS, LAM = 3, 7, 300, 0.5
 WARMUP, OPENING = [2, 5], [0, 1, 3, 4]  # so that V is regular without its prior
@@ -149,19 +151,6 @@ def vector(law: Law, rng: np.random.Generator) -> np.ndarray:
     return np.array([draw(law, 1, rng) for _ in range(DIM)])
 
 
-@SEEDS
-@pytest.mark.parametrize(("epsilon", "decay"), [(0.0, 0.0), (0.3, 0.0), (0.1, 20.0)])
-def test_epsilon_greedy(seed: int, epsilon: float, decay: float) -> None:
-    def choose(twin: Twin, t: int) -> int:
-        chance = decay / (decay + len(twin.seen)) if decay else epsilon
-        if chance > 0.0 and twin.rngs.member.random() < chance:
-            return int(twin.rngs.member.random() * ARMS)
-        return twin.greedy(twin.theta)
-
-    twin = Twin(seed)
-    compare("epsilon_greedy", {"epsilon": epsilon, "decay": decay}, twin, twin.play(choose), seed)
-
-
 FACTORS = [Inflation(1.5), Inflation(0.1, 0.4, 3.0), Inflation(0.1, 0.4, 3.0, determinant=True)]
 
 
@@ -173,51 +162,6 @@ def size_of(factor: Inflation, twin: Twin) -> float:
     if factor.determinant:
         information = np.linalg.slogdet(twin.precision / LAM)[1]
     return float(factor.base + factor.width * np.sqrt(information + factor.tail))
-
-
-@SEEDS
-@pytest.mark.parametrize("factor", FACTORS)
-@pytest.mark.parametrize("watch", [False, True])
-def test_linucb(seed: int, factor: Inflation, watch: bool) -> None:
-    lengths = [0.0]
-
-    def choose(twin: Twin, t: int) -> int:
-        beta = size_of(factor, twin) + (np.sqrt(LAM) * max(lengths) if watch else 0.0)
-        widths = np.sqrt(np.einsum("ki,ij,kj->k", twin.X, np.linalg.inv(twin.precision), twin.X))
-        return int(np.argmax(twin.X @ twin.theta + beta * widths))
-
-    twin = Twin(seed)
-    regret = twin.play(
-        choose, lambda twin, arm, y: lengths.append(float(np.linalg.norm(twin.theta)))
-    )
-    compare("linucb", {"factor": factor, "watch_norm": watch}, twin, regret, seed)
-
-
-@SEEDS
-def test_sup_linucb(seed: int) -> None:
-    stages, radius, floor = 5, 0.7, 0.05
-    grams, targets = np.tile(LAM * np.eye(DIM), (stages, 1, 1)), np.zeros((stages, DIM))
-
-    def decided(twin: Twin) -> tuple[int, int, bool]:
-        means = np.linalg.solve(grams, targets[..., None])[..., 0]
-        return staged_arm(
-            np.linalg.inv(grams), means, np.ascontiguousarray(twin.X.T), radius, floor
-        )
-
-    def learn(twin: Twin, arm: int, y: float) -> None:
-        chosen, stage, learns = decided(twin)
-        x = twin.X[arm]
-        widths = radius * np.sqrt(np.einsum("i,sij,j->s", x, np.linalg.inv(grams), x))
-        unsure = np.flatnonzero(widths > np.maximum(0.5 ** np.arange(1, stages + 1), floor))
-        if arm != chosen:
-            learns, stage = unsure.size > 0, int(unsure[0]) if unsure.size else 0
-        if learns:
-            grams[stage] += np.outer(x, x)
-            targets[stage] += y * x
-
-    twin = Twin(seed)
-    regret = twin.play(lambda twin, t: decided(twin)[0], learn)
-    compare("sup_linucb", {"stages": stages, "radius": radius, "floor": floor}, twin, regret, seed)
 
 
 def perturbed(twin: Twin, total: np.ndarray, factor: float) -> np.ndarray:
@@ -289,91 +233,6 @@ def test_summed_history(seed: int, law: Law) -> None:
     twin = Twin(seed)
     options = {"initial": Law(0, 1, 0.4), "reward": law}
     compare("summed_history", options, twin, twin.play(choose), seed)
-
-
-@SEEDS
-def test_kveton_phe(seed: int) -> None:
-    a, basis = 0.7, np.array([0, 2, 6])
-
-    def choose(twin: Twin, t: int) -> int:
-        waiting = basis[twin.pulls[basis] == 0]
-        if waiting.size:
-            return int(waiting[t % waiting.size])
-        pseudo = np.ceil(a * twin.pulls).astype(np.int64)
-        played = np.flatnonzero(twin.pulls)
-        heads = np.array([twin.rngs.perturbation.binomial(pseudo[arm], 0.5) for arm in played])
-        G = (a + 1.0) * LAM * np.eye(DIM) + (twin.X.T * (twin.pulls + pseudo)) @ twin.X
-        return twin.greedy(np.linalg.solve(G, twin.target + twin.X[played].T @ heads))
-
-    twin = Twin(seed)
-    compare("kveton_phe", {"scale": a, "basis": basis}, twin, twin.play(choose), seed)
-
-
-@SEEDS
-def test_multiplier_bootstrap(seed: int) -> None:
-    size, spread, pseudo, basis = 5, 0.6, 0.4, np.array([0, 2, 6])
-    grams, targets = np.tile(LAM * np.eye(DIM), (size, 1, 1)), np.zeros((size, DIM))
-
-    def choose(twin: Twin, t: int) -> int:
-        waiting = basis[twin.pulls[basis] == 0]
-        if waiting.size:
-            return int(waiting[t % waiting.size])
-        j = int(twin.rngs.member.random() * size)
-        return twin.greedy(np.linalg.solve(grams[j], targets[j]))
-
-    def learn(twin: Twin, arm: int, y: float) -> None:
-        weights = np.maximum(1.0 + spread * twin.rngs.perturbation.standard_normal((size, 3)), 0.0)
-        real, low, high = weights.T * [[1.0], [pseudo], [pseudo]]
-        grams[:] += (real + low + high)[:, None, None] * np.outer(twin.X[arm], twin.X[arm])
-        targets[:] += np.outer(real * y + high, twin.X[arm])
-
-    twin = Twin(seed)
-    options = {"size": size, "spread": spread, "scale": pseudo, "basis": basis}
-    compare("multiplier_bootstrap", options, twin, twin.play(choose, learn), seed)
-
-
-@SEEDS
-def test_ensemble_plus_plus(seed: int) -> None:
-    size, scale = 4, 0.8
-    twin = Twin(seed)
-
-    def on_sphere() -> np.ndarray:
-        z = twin.rngs.perturbation.standard_normal(size)
-        return np.asarray(z / np.linalg.norm(z))
-
-    S = np.array([np.sqrt(LAM) * on_sphere() for _ in range(DIM)])
-
-    def learn(twin: Twin, arm: int, y: float) -> None:
-        if len(twin.seen) == len(PRESCRIBED):  # perturbations of the first are drawn arm by arm
-            S[:] += sum(np.outer(twin.X[each], on_sphere()) for each in sorted(PRESCRIBED))
-        elif len(twin.seen) > len(PRESCRIBED):
-            S[:] += np.outer(twin.X[arm], on_sphere())
-
-    def choose(twin: Twin, t: int) -> int:
-        return twin.greedy(perturbed(twin, S @ twin.rngs.member.standard_normal(size), scale))
-
-    compare(
-        "ensemble_plus_plus", {"size": size, "scale": scale}, twin, twin.play(choose, learn), seed
-    )
-
-
-def informed_arm(twin: Twin, thetas: np.ndarray) -> int:
-    gaps, gains = relatives.gaps_and_gains(twin.X, thetas)
-    first, second, share = _core.best_pair(gaps, gains, twin.X @ thetas.mean(axis=0))
-    return first if twin.rngs.member.random() < share else second
-
-
-@SEEDS
-def test_informed_by_fresh_members(seed: int) -> None:
-    size = 8
-
-    def choose(twin: Twin, t: int) -> int:
-        thetas = np.array([perturbed(twin, rooted_sum(twin, 0.4, 0.5), 1.0) for _ in range(size)])
-        return informed_arm(twin, thetas)
-
-    twin = Twin(seed)
-    options = {"size": size, "initial": Law(0, 1, 0.4), "reward": Law(0, 1, 0.5)}
-    compare("informed_by_fresh_members", options, twin, twin.play(choose), seed)
 
 
 LAWS = pytest.mark.parametrize(
@@ -479,19 +338,6 @@ def test_another_law_is_noticed() -> None:
     regret = twin.play(Lazy(options | {"reward": UNIFORM}).choose)
     with pytest.raises(AssertionError):
         compare("lazy_ensemble", options, twin, regret, 3)
-
-
-@SEEDS
-def test_informed_ensemble(seed: int) -> None:
-    twin = Twin(seed)
-    members = Members(twin, 8, Law(0, 1, 0.4), GAUSSIAN)
-
-    def choose(twin: Twin, t: int) -> int:
-        thetas = np.array([perturbed(twin, sums, 1.0) for sums in members.sums])
-        return informed_arm(twin, thetas)
-
-    options = {"size": 8, "initial": Law(0, 1, 0.4), "reward": GAUSSIAN}
-    compare("informed_ensemble", options, twin, twin.play(choose, members.learn), seed)
 
 
 @SEEDS
