@@ -148,9 +148,8 @@ def test_stored_members_are_those_of_the_textbook() -> None:
         np.testing.assert_allclose(policy.estimates, slow.estimates(), rtol=1e-8, atol=1e-9)
     calibration = policy.calibration
     assert calibration is not None
-    assert calibration.sigma == pytest.approx(
-        math.sqrt(slow.noise)
-    ) and calibration.tau == pytest.approx(math.sqrt(slow.spread))
+    assert calibration.sigma == pytest.approx(math.sqrt(slow.noise))
+    assert calibration.tau == pytest.approx(math.sqrt(slow.spread))
     assert calibration.lam == pytest.approx(slow.lam) and calibration.count == slow.asked
     assert 0.7 < calibration.sigma < 1.4 and 0.0 < calibration.effective < 4.0
 
@@ -204,16 +203,12 @@ def test_propensities_are_the_counted_votes_of_the_round(
         rows = np.hstack([FEATURES, np.ones((8, 1))]) if recipe.intercept else FEATURES
         liked = (policy.estimates @ rows.T).argmax(axis=1)
         counted = np.bincount(liked, minlength=8) / 20
-        assert (
-            policy.votes().tolist() == liked.tolist()
-            and policy.propensities().tolist() == counted.tolist()
-        )
+        assert policy.votes().tolist() == liked.tolist()
+        assert policy.propensities().tolist() == counted.tolist()
         assert policy.sampled_propensities(20).shares.tolist() == counted.tolist()
         decision = policy.decide(propensity=t % 2 == 0)
-        assert (
-            decision.arm == liked[decision.member]
-            and policy.propensity(decision) == counted[decision.arm]
-        )
+        assert decision.arm == liked[decision.member]
+        assert policy.propensity(decision) == counted[decision.arm]
         assert policy.inflation == 0.75 * policy.calibration.sigma
         shares.append(counted.tolist())
         members.add(decision.member)
@@ -274,11 +269,9 @@ def test_a_regularization_that_is_given_is_kept(fresh: bool) -> None:
     np.testing.assert_allclose(
         policy.gram, 2.0 * np.eye(4) + log.features.T @ log.features, rtol=1e-12
     )
-    assert (
-        policy.calibration is not None
-        and policy.calibration.lam == 2.0
-        and 0.7 < policy.calibration.sigma < 1.4
-    )
+    assert policy.calibration is not None
+    assert policy.calibration.lam == 2.0
+    assert 0.7 < policy.calibration.sigma < 1.4
 
 
 @pytest.mark.parametrize("fresh", [False, True])
@@ -305,9 +298,8 @@ def test_numbers_work_as_ever() -> None:
         assert policy.calibration is None and policy.gram.tolist() == [[1.0, 0.0], [0.0, 1.0]]
     assert es.ThompsonSampling(adaptive=True).start(es.FiniteArms(np.eye(2))).calibration is None
     given = es.EnsembleSampling(size=5, initial=es.Gaussian(0.5), reward=es.Gaussian(2.0))
-    assert (
-        given.start(es.FiniteArms(np.eye(2))).calibration is None and given.reward_law.scale == 2.0
-    )
+    assert given.start(es.FiniteArms(np.eye(2))).calibration is None
+    assert given.reward_law.scale == 2.0
     assert es.LinUCB(radius=1.0).start(es.FiniteArms(np.eye(2))).calibration is None
 
 

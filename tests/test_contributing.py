@@ -189,10 +189,8 @@ def test_a_problem_is_known_by_all_its_numbers(own: SimpleNamespace) -> None:
         return study(own, problem=problem, policy={"recipe": "Greedy"}).cells[0]
 
     first, again, other = cell([0.3, 0.6]), cell([0.3, 0.6]), cell([0.3, 0.7])
-    assert (
-        first.key == again.key != other.key
-        and first.definition == again.definition != other.definition
-    )
+    assert first.key == again.key != other.key
+    assert first.definition == again.definition != other.definition
     np.testing.assert_array_equal(first.family.theta, [0.3, 0.6])
     named = study(own, problem="mine:my_problem", policy={"recipe": "Greedy"})
     assert named.cells[0].key == first.key, "what it is counts, not where it is kept"
@@ -227,11 +225,9 @@ def test_a_report_says_what_was_asked_and_how_to_ask_it_again(
     results = es.run_study(asked, tmp_path / "results")
     assert es.Study.parse(as_toml(asked)) == asked
     page = write_report(results, tmp_path / "page.html")[0].read_text(encoding="utf-8")
-    assert (
-        "mean_sampling:MeanSampling" in page
-        and "law: triangular:Triangular(scale=0.5)" in page
-        and "my_problem" in page
-    )
+    assert "mean_sampling:MeanSampling" in page
+    assert "law: triangular:Triangular(scale=0.5)" in page
+    assert "my_problem" in page
     for cell, outcome in zip(asked.cells, results.outcomes, strict=True):
         names = {"es": es, "results": results} | {name: sys.modules[name] for name in BLOCKS}
         again = eval(code_line(asked, cell), names)
@@ -257,9 +253,8 @@ def test_the_command_line_races_and_runs_them(own: SimpleNamespace) -> None:
     assert shown.returncode == 0, shown.stderr
     raced = json.loads(shown.stdout)
     assert raced["problem"] == {"name": "needle:Needle", "dim": 3, "noise": 0.3}
-    assert {entry["evaluation"] for entry in raced["policies"]} == {"live"} and len(
-        raced["policies"]
-    ) == 2
+    assert {entry["evaluation"] for entry in raced["policies"]} == {"live"}
+    assert len(raced["policies"]) == 2
     assert shown.stderr.count("no kernel simulates MeanSampling") == 1
     for name in ("triangular:Triangular(0.5)", "triangular.Triangular(0.5)"):
         planned = command("plan", "--perturbation", name, "--json", folder=own.folder)
@@ -267,10 +262,8 @@ def test_the_command_line_races_and_runs_them(own: SimpleNamespace) -> None:
     shown = command("run", "own.toml", folder=own.folder)
     assert shown.returncode == 0, shown.stderr
     shown = command("race", "--problem", "mine:nothing", "--runs", "1", folder=own.folder)
-    assert (
-        shown.returncode != 0
-        and "problem = 'mine:nothing': expected a name that is there" in shown.stderr
-    )
+    assert shown.returncode != 0
+    assert "problem = 'mine:nothing': expected a name that is there" in shown.stderr
 
 
 def test_a_link_of_ones_own_is_fitted_by_either_fit(own: SimpleNamespace, tmp_path: Path) -> None:
@@ -306,10 +299,8 @@ def played(recipe: es.Recipe) -> es.Policy:
 
 def test_a_model_of_standing_arms_is_given_no_others(own: SimpleNamespace) -> None:
     policy = played(own.MeanSampling(4))
-    log, before = (
-        policy.log(),
-        {name: values.copy() for name, values in policy.model.arrays().items()},
-    )
+    log = policy.log()
+    before = {name: values.copy() for name, values in policy.model.arrays().items()}
     for argument, call in (
         ("arm", lambda: policy.update([0.0, 0.5, 0.5], 100.0)),
         (r"decisions\[1\]", lambda: policy.update_many([0, [0.0, 0.0, 1.0]], [1.0, 1.0])),

@@ -26,6 +26,5 @@ def test_a_policy_goes_through_a_file() -> None:
 
 def test_ones_own_recipe_is_simulated() -> None:
     found = example("own_recipe")["main"](2, 20)
-    assert set(found) == {"ours", "bolder", "LinUCB"} and all(
-        0.0 < regret < 40.0 for regret in found.values()
-    )
+    assert set(found) == {"ours", "bolder", "LinUCB"}
+    assert all(0.0 < regret < 40.0 for regret in found.values())

@@ -140,9 +140,8 @@ def test_a_race_for_programs_needs_no_figure(tmp_path: Path) -> None:
     done = ensample(f"race {SMALL} --json", tmp_path)
     assert done.returncode == 0 and done.stderr == "" and not list(tmp_path.iterdir())
     answer = json.loads(done.stdout)
-    assert answer["figures"] == [] and [policy["policy"] for policy in answer["policies"]] == [
-        "greedy"
-    ]
+    assert answer["figures"] == []
+    assert [policy["policy"] for policy in answer["policies"]] == ["greedy"]
 
 
 NEEDS = {
@@ -225,9 +224,8 @@ def test_a_missing_package_is_an_import_error_with_a_command() -> None:
         ImportError, match=r"^the test needs no_such_package: pip install no_such_package$"
     ) as raised:
         require("json", "no_such_package", user="the test")
-    assert isinstance(raised.value, es.MissingPackage) and raised.value.packages == (
-        "no_such_package",
-    )
+    assert isinstance(raised.value, es.MissingPackage)
+    assert raised.value.packages == ("no_such_package",)
 
 
 def test_packages_are_those_of_an_extra() -> None:

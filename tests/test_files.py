@@ -254,12 +254,10 @@ def test_a_file_that_a_sweeper_took_before_it_was_locked_is_written_again(
 
     monkeypatch.setattr(files, "lock", late)
     put(old)
-    assert (
-        taken
-        and not taken[0].exists()
-        and old.read_bytes() == NEW
-        and names(old.parent) == ["file"]
-    )
+    assert taken
+    assert not taken[0].exists()
+    assert old.read_bytes() == NEW
+    assert names(old.parent) == ["file"]
 
 
 def test_a_folder_that_cannot_be_listed_can_be_written_to(old: Path, monkeypatch) -> None:

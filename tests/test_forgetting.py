@@ -29,10 +29,8 @@ def observed(recipe: es.EnsembleSampling, rounds: int, seed: int = 0) -> tuple[e
     order = rng.permutation(rounds)
     decisions = [policy.decide() for _ in range(rounds)]
     for t in order.tolist():
-        x, y = (
-            decisions[t].features,
-            float(rng.normal(decisions[t].features @ [0.5, -0.2, 0.3], 0.2)),
-        )
+        x = decisions[t].features
+        y = float(rng.normal(decisions[t].features @ [0.5, -0.2, 0.3], 0.2))
         fresh = model._vectors(Stream.FADING, t).T.copy()
         twin.learn(x, y, model.perturbations(t).copy(), fresh)
         policy.update(decisions[t], y)
@@ -162,10 +160,8 @@ def test_a_very_long_half_life_forgets_nothing() -> None:
 
 
 OPENED = es.LinearProblem(WARMED.arms, WARMED.theta, 0.5, warmup=[0, 1, 2, 0, 1], opening=[2, 1, 0])
-DRIFT, SWITCH = (
-    es.problem("drift", dim=2, arms=4, step=0.1),
-    es.problem("switch", dim=2, arms=4, every=25),
-)
+DRIFT = es.problem("drift", dim=2, arms=4, step=0.1)
+SWITCH = es.problem("switch", dim=2, arms=4, every=25)
 FORGETTING = [
     es.EnsembleSampling(size=10, scale=0.5, half_life=20),
     es.EnsembleSampling(size=10, half_life=20),
@@ -185,10 +181,8 @@ def test_kernels_play_as_live_policies_do(
     recipe: es.Recipe, problem: es.Problem | es.Family
 ) -> None:
     kernel = es.simulate(recipe, problem, 60, 2000, seed=1, checkpoints=2)
-    assert (
-        kernel.evaluation == ("lazy" if getattr(recipe, "draws_fresh", False) else "eager")
-        and kernel.pulls is not None
-    )
+    assert kernel.evaluation == ("lazy" if getattr(recipe, "draws_fresh", False) else "eager")
+    assert kernel.pulls is not None
     live = outcomes(recipe, problem, 60, "live", 2, runs=300)
     assert holds(p_value(np.hstack([kernel.regret, kernel.pulls]), live))
 

@@ -172,9 +172,8 @@ def check_refused(experiment: es.Experiment, *words: str) -> None:
     decided = experiment.decide(id="parent")
     with busy(lambda: experiment.reward(experiment.decide(), 1)):
         found = {in_child(lambda: refused_uses(experiment)) for _ in range(FORKS // 10)}
-    assert len(found) == 1 and all(
-        word in min(found) for word in (*words, "in the process that uses it")
-    )
+    assert len(found) == 1
+    assert all(word in min(found) for word in (*words, "in the process that uses it"))
     assert experiment.decision("child") is None and experiment.decision("parent") == decided
     assert experiment.reward("parent", 1) == "applied" and "c" not in experiment.actions
     experiment.verify()

@@ -110,20 +110,17 @@ def test_stored_members_are_those_of_the_textbook(shift: float) -> None:
     calibration = policy.calibration
     assert calibration is not None and calibration.count == slow.asked
     assert calibration.sigma == pytest.approx(math.sqrt(slow.noise), rel=1e-6)
-    assert calibration.tau == pytest.approx(
-        math.sqrt(slow.spread), rel=1e-6
-    ) and calibration.lam == pytest.approx(slow.lam, rel=1e-6)
+    assert calibration.tau == pytest.approx(math.sqrt(slow.spread), rel=1e-6)
+    assert calibration.lam == pytest.approx(slow.lam, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["uniform", "stored members"])
 def test_shapes_and_what_they_mean(name: str) -> None:
     policy, _ = play(RECIPES[name], PLACES["finite"], 400, 20.0)
     log = policy.log()
-    assert (
-        policy.mean.shape == (5,)
-        and policy.estimates.shape == (15, 5)
-        and policy.gram.shape == (5, 5)
-    )
+    assert policy.mean.shape == (5,)
+    assert policy.estimates.shape == (15, 5)
+    assert policy.gram.shape == (5, 5)
     assert policy.gram[4].tolist() == pytest.approx([*log.features.sum(axis=0), 400.0])
     scores = policy.model.at(policy.round).scores(3, FEATURES)
     theta = policy.estimates[3]

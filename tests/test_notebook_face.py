@@ -56,11 +56,9 @@ def test_a_policy_shows_its_arms_and_its_rewards() -> None:
     policy.decide()
     seen = Seen(policy._repr_html_())
     assert "EnsembleSampling(size=20" in seen.said and "FiniteArms(3 arms, dim=3)" in seen.said
-    assert (
-        seen.tags.count("polyline") == 1
-        and "waiting for a reward" in seen.said
-        and "noise, as learned" in seen.said
-    )
+    assert seen.tags.count("polyline") == 1
+    assert "waiting for a reward" in seen.said
+    assert "noise, as learned" in seen.said
     shares = policy.propensities()
     arm = int(np.bincount(policy.log().arm).argmax())
     assert f"{100 * shares[arm]:.1f}%" in seen.said
@@ -127,11 +125,9 @@ def test_names_are_text_and_nothing_else() -> None:
     ]
     for text in shown:
         assert "script" not in Seen(text).tags and "<script" not in text
-    assert (
-        HOSTILE in Seen(shown[0]).said
-        and HOSTILE in Seen(shown[1]).said
-        and "&lt;lambda&gt;" in shown[2]
-    )
+    assert HOSTILE in Seen(shown[0]).said
+    assert HOSTILE in Seen(shown[1]).said
+    assert "&lt;lambda&gt;" in shown[2]
 
 
 def test_an_experiment_shows_what_its_actions_earned() -> None:
@@ -185,12 +181,10 @@ def test_sparklines_stay_inside_and_are_short() -> None:
         for part in drawn.split('points="')[1:]
         for n in part.split('"')[0].replace(",", " ").split()
     ]
-    assert (
-        min(points) >= 0
-        and max(points[::2]) <= 160
-        and max(points[1::2]) <= 36
-        and len(drawn) < 10_000
-    )
+    assert min(points) >= 0
+    assert max(points[::2]) <= 160
+    assert max(points[1::2]) <= 36
+    assert len(drawn) < 10_000
     assert "nan" not in sparkline(np.ones(1), np.zeros(1), "flat") and "30.0" in bar(0.5)
 
 
@@ -228,17 +222,12 @@ def test_recipes_on_one_axes_are_told_apart() -> None:
         runs.plot(axes, **about)
     handles, labels = axes.get_legend_handles_labels()
     means = dict(zip(labels, handles, strict=True))
-    assert labels[1].startswith("EnsembleSampling(size=4, scale=0.3): ") and len(means) == 4, (
-        "and one band in the legend"
-    )
-    assert (
-        len({means[labels[place]].get_color() for place in (1, 2, 3)}) == 3
-        and means["mine"].get_color() == "black"
-    )
-    assert (
-        axes.get_xlim() == (0.0, 40.0)
-        and axes.get_ylim()[1] >= wild.regret.max() > RUNS.regret.max()
-    )
+    assert labels[1].startswith("EnsembleSampling(size=4, scale=0.3): ")
+    assert len(means) == 4, "and one band in the legend"
+    assert len({means[labels[place]].get_color() for place in (1, 2, 3)}) == 3
+    assert means["mine"].get_color() == "black"
+    assert axes.get_xlim() == (0.0, 40.0)
+    assert axes.get_ylim()[1] >= wild.regret.max() > RUNS.regret.max()
     with pytest.raises(es.InvalidArgument, match=r"^color = 'blu': expected a colour"):
         RUNS.plot(color="blu")
     with pytest.raises(es.WrongType, match=r"^label = 3 .*: expected text"):
@@ -298,10 +287,8 @@ def test_frames_become_frames_of_pandas_without_pyarrow() -> None:
         "time": "datetime64[us, Europe/Vienna]",
         "none": "object",
     }
-    assert made["time"][0] == pd.Timestamp(0, tz="UTC") and made["time"].isna().tolist() == [
-        False,
-        True,
-    ]
+    assert made["time"][0] == pd.Timestamp(0, tz="UTC")
+    assert made["time"].isna().tolist() == [False, True]
     assert made["list"][0] == [1, 2] and made["word"].isna().tolist() == [False, True]
     assert as_pandas(frame.clear()).shape == (0, 8) and as_pandas(pl.DataFrame()).shape == (0, 0)
 
@@ -311,9 +298,8 @@ def test_logs_and_runs_are_frames_of_pandas() -> None:
     experiment.reward(experiment.decide({"age": 31}), 1)
     experiment.decide()
     log = experiment.to_pandas()
-    assert log["action"].tolist() == experiment.log()["action"].to_list() and str(
-        log["time"].dtype
-    ).endswith("UTC]")
+    assert log["action"].tolist() == experiment.log()["action"].to_list()
+    assert str(log["time"].dtype).endswith("UTC]")
     assert es.evaluate(log.iloc[:1], "uniform", low=0, high=1).rows == 1
     policy = played(es.EnsembleSampling(5, 0.3))
     again = policy.recipe.replay(policy.arms, policy.log().to_pandas())

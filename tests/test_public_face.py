@@ -100,9 +100,8 @@ def test_type_checkers_and_python_are_told_the_same() -> None:
 def test_names_are_at_home_where_they_are_made() -> None:
     """So that a class is told from its namesakes by its module."""
     made = [getattr(es, name) for name in es.__all__ if hasattr(getattr(es, name), "__qualname__")]
-    assert len(made) > 60 and all(
-        is_ours(thing) and name_of(thing) == thing.__name__ for thing in made
-    )
+    assert len(made) > 60
+    assert all(is_ours(thing) and name_of(thing) == thing.__name__ for thing in made)
 
 
 def test_one_sees_the_public_names_only() -> None:
@@ -116,11 +115,9 @@ def test_names_are_the_same_whichever_way_one_comes_to_them() -> None:
     assert {name: everything[name] for name in es.__all__} == {
         name: getattr(es, name) for name in es.__all__
     }
-    assert (
-        es.Setting is es.theory.Setting
-        and es.Study is es.lab.Study
-        and es.simulate is es.simulation.simulate
-    )
+    assert es.Setting is es.theory.Setting
+    assert es.Study is es.lab.Study
+    assert es.simulate is es.simulation.simulate
     assert pickle.loads(pickle.dumps(es.EnsembleSampling)) is es.EnsembleSampling
     assert pickle.loads(pickle.dumps(es.LinUCB(0.5))) == es.LinUCB(0.5)
 
@@ -130,9 +127,8 @@ def test_a_slip_in_a_name_is_an_attribute_error() -> None:
         AttributeError, match=r"^module 'ensample' has no attribute 'EnsembelSampling'"
     ) as caught:
         es.EnsembelSampling  # noqa: B018
-    assert caught.value.name == "EnsembelSampling" and caught.value.obj is es, (
-        "what Python needs to suggest another"
-    )
+    assert caught.value.name == "EnsembelSampling"
+    assert caught.value.obj is es, "what Python needs to suggest another"
     with pytest.raises(ImportError):
         exec("from ensample import EnsembelSampling")
 

@@ -155,10 +155,8 @@ def test_the_frontier() -> None:
         BASE, None, es.Rademacher()
     )
     near = replace(BASE, horizon=10, delta=0.2)
-    assert (
-        all(row.share < P_N - 0.02 for row in theory.frontier(near))
-        and len(theory.frontier(near)) == 17
-    )
+    assert all(row.share < P_N - 0.02 for row in theory.frontier(near))
+    assert len(theory.frontier(near)) == 17
 
 
 def test_shares_that_nothing_is_proved_for() -> None:

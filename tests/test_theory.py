@@ -209,11 +209,9 @@ def test_the_potential_lemma_is_false_below_one() -> None:
     """Why lam >= 1 is guarded: d = T = 1, lam = 0.1 gives 10 > 4.80."""
     potential = 1.0**2 / 0.1
     printed = 2 * 1 * float(mp.log(1 + 1 / 0.1))
-    assert (
-        potential == pytest.approx(10)
-        and printed == pytest.approx(4.80, abs=0.005)
-        and potential > printed
-    )
+    assert potential == pytest.approx(10)
+    assert printed == pytest.approx(4.80, abs=0.005)
+    assert potential > printed
 
 
 def test_prior_work() -> None:
@@ -225,15 +223,12 @@ def test_prior_work() -> None:
     assert rows["Qin et al."].kind == "Bayesian" and rows["Qin et al."].size_order == 200_000
     assert rows["Janz et al."].regret_order == pytest.approx(5**2.5 * 100)
     unsettled = rows["Sun, Wang & Xu"]
-    assert (
-        unsettled.year == 2025
-        and unsettled.regret is unsettled.size is None
-        and "unsettled" in unsettled.note
-    )
+    assert unsettled.year == 2025
+    assert unsettled.regret is unsettled.size is None
+    assert "unsettled" in unsettled.note
     infinite = {row.work: row for row in theory.prior_work(replace(BASE, arms=None))}
-    assert (
-        infinite["Lee & Oh"].size_order is None and infinite["Janz et al."].size_order is not None
-    )
+    assert infinite["Lee & Oh"].size_order is None
+    assert infinite["Janz et al."].size_order is not None
 
 
 @given(
@@ -256,9 +251,8 @@ def test_bounds_are_finite_and_ordered(
     ]
     bounds.append(theory.theorem_bound(setting))
     assert all(0 <= bound < float("inf") for bound in bounds)
-    assert bounds[2] <= bounds[3] and theory.optimistic_size(setting) <= theory.ensemble_size(
-        setting
-    )
+    assert bounds[2] <= bounds[3]
+    assert theory.optimistic_size(setting) <= theory.ensemble_size(setting)
     assert theory.radius(setting, 0) <= theory.radius(setting) <= theory.estimator_radius(setting)
 
 

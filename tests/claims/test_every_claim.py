@@ -110,13 +110,11 @@ def test_faults_have_a_size(claim: Claim) -> None:
 @every_claim
 def test_it_is_described(claim: Claim) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", claim.id)
-    assert (
-        claim.title
-        and claim.latex
-        and claim.reference
-        and claim.assumptions
-        and claim.broken.description
-    )
+    assert claim.title
+    assert claim.latex
+    assert claim.reference
+    assert claim.assumptions
+    assert claim.broken.description
     assert "\n" not in claim.statement and len(claim.statement) <= 120, len(claim.statement)
     assert place(claim.reference) or ":" not in claim.reference, "a label of the paper has a number"
     assert set(claim.costs) == set(Scale)
@@ -132,10 +130,8 @@ def test_ids_are_unique_and_sections_in_order() -> None:
 
 def test_the_budgets_of_time() -> None:
     """By the stated costs: quick under a minute, standard under a quarter of an hour."""
-    assert (
-        total_cost(CLAIMS, Scale.QUICK).seconds < 60
-        and total_cost(CLAIMS, Scale.STANDARD).seconds < 15 * 60
-    )
+    assert total_cost(CLAIMS, Scale.QUICK).seconds < 60
+    assert total_cost(CLAIMS, Scale.STANDARD).seconds < 15 * 60
 
 
 def test_every_statement_has_checks() -> None:

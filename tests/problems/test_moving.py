@@ -79,11 +79,9 @@ def test_regret_is_against_the_best_arm_of_the_moment() -> None:
 def test_kernels_see_the_same_path() -> None:
     problem = drawn("drift", dim=3, arms=6)
     arrays = problem.as_arrays(100)
-    assert (
-        isinstance(arrays, FiniteProblem)
-        and arrays.mean_path.shape == (100, 6)
-        and arrays.period == 1
-    )
+    assert isinstance(arrays, FiniteProblem)
+    assert arrays.mean_path.shape == (100, 6)
+    assert arrays.period == 1
     means = [problem.arms.features @ problem.at(t).theta for t in range(100)]
     np.testing.assert_allclose(arrays.mean_path, means, rtol=1e-12, atol=1e-15)
     np.testing.assert_array_equal(arrays.best_means, arrays.mean_path.max(axis=1))
@@ -92,10 +90,8 @@ def test_kernels_see_the_same_path() -> None:
 def test_what_kernels_cannot_lay_out_is_simulated_live() -> None:
     arms = es.FiniteArms(np.eye(2))
     loud = es.MovingProblem(arms, [0.6, 0.8], es.HeteroscedasticNoise(0.1, 0.5), step=0.1)
-    assert (
-        loud.as_arrays(10) is None
-        and es.MovingProblem(arms, [0.6, 0.8], 0.1, step=0.1).as_arrays(10**8) is None
-    )
+    assert loud.as_arrays(10) is None
+    assert es.MovingProblem(arms, [0.6, 0.8], 0.1, step=0.1).as_arrays(10**8) is None
     assert es.MovingProblem(es.UnitBall(2), [0.6, 0.8], 0.1, step=0.1).as_arrays(10) is None
     with pytest.warns(
         es.LiveSimulationWarning, match="MovingProblem with FiniteArms and HeteroscedasticNoise"
