@@ -37,10 +37,19 @@ class Served(TestClient):
 
     service: Service
     said: io.StringIO
+    name = "shop"  # the experiment that is called
+
+    @property
+    def one(self) -> str:
+        return f"/v1/experiments/{self.name}"
+
+    def make(self, body: Any = None, status: int = 201) -> None:
+        found = self.put(self.one, json=SHOP if body is None else body)
+        assert found.status_code == status, found.text
 
     def ask(self, path: str, body: Any = None, status: int = 200) -> Any:
-        """Return the JSON of a POST to the experiment "shop"."""
-        found = self.post(f"{ONE}/{path}", json=body)
+        """Return the JSON of a POST to the experiment."""
+        found = self.post(f"{self.one}/{path}", json=body)
         assert found.status_code == status, (path, body, found.text)
         return found.json()
 
@@ -51,10 +60,10 @@ class Served(TestClient):
         return str(self.ask(f"decisions/{id}/reward", {"value": value, **body})["outcome"])
 
     def view(self, hash: bool = False) -> Any:
-        return self.get(f"{ONE}?hash=yes" if hash else ONE).json()
+        return self.get(f"{self.one}?hash=yes" if hash else self.one).json()
 
     def log(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.get(f"{ONE}/log").text.splitlines()]
+        return [json.loads(line) for line in self.get(f"{self.one}/log").text.splitlines()]
 
     def key(self, role: str, experiment: str | None = None) -> str:
         """Return a new key."""
@@ -64,7 +73,10 @@ class Served(TestClient):
 
     @property
     def experiment(self) -> Any:
-        return self.service.catalog["shop"].experiment
+        return self.service.catalog[self.name].experiment
+
+    def is_ready(self) -> bool:
+        return bool(self.get("/readyz").status_code == 200)
 
     def stop(self) -> None:
         self.exit_stack.close()
@@ -90,7 +102,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
             client.service, client.said = service, said
             open_services.enter_context(client)
             if shop is not None:
-                assert client.put(ONE, json=shop).status_code == 201
+                client.make(shop)
             return client
 
         yield begun

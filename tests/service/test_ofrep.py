@@ -1,5 +1,7 @@
-"""OpenFeature's remote evaluation: its calls in process, and the released SDK and provider for Python on a real socket."""
+"""OpenFeature: its remote evaluation in process, and the released SDK and providers for Python on a real socket."""
 
+import logging
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -9,90 +11,79 @@ from openfeature.contrib.provider.ofrep import OFREPProvider
 from openfeature.evaluation_context import EvaluationContext
 from openfeature.exception import ErrorCode
 from openfeature.flag_evaluation import Reason
+from openfeature.track import TrackingEventDetails
 
-from ensample.service.auth import new_key
+import ensample as es
+from ensample.client import EnsampleProvider
 from service.conftest import SHOP, Serve, Served
 from service.live import Live
 
 FLAGS = "/ofrep/v1/evaluate/flags"
 ANN = {"context": {"targetingKey": "ann", "age": 31}}
+SDK_ANN = EvaluationContext("ann", {"age": 31, "tags": ["tea", "tennis"], "home": {"city": "Kiel"}})
+
+
+def flag(client: Served, name: str = "shop", key: str = "ann") -> Any:
+    body = {"context": {"targetingKey": key, "age": 31}}
+    return client.post(f"{FLAGS}/{name}", json=body).json()
 
 
 def test_a_flag_is_an_experiment(shop: Served) -> None:
-    found = shop.post(f"{FLAGS}/shop", json=ANN)
-    answer = found.json()
-    assert found.status_code == 200 and answer["key"] == "shop" and answer["reason"] == "SPLIT"
+    answer = flag(shop)
+    assert answer["key"] == "shop" and answer["reason"] == "SPLIT"
     assert answer["value"] == answer["variant"] in ("a", "b")
-    decision = shop.service.catalog["shop"].experiment.decision(answer["metadata"]["decisionId"])
+    decision = shop.experiment.decision(answer["metadata"]["decisionId"])
     assert decision is not None and decision.action == answer["value"]
     assert answer["metadata"]["propensity"] == decision.propensity
-    assert shop.service.catalog["shop"].experiment.log()["context"][0] == '{"age":31}', (
-        "the key is no feature"
-    )
+    assert shop.experiment.log()["context"][0] == '{"age":31}', "the key is no feature"
 
 
 def test_whoever_has_an_action_keeps_it_for_a_while(serve: Serve) -> None:
-    shop, now = serve(sticky="1 h"), 4e9
-    shop.put("/v1/experiments/shop", json=SHOP)
-    experiment = shop.service.catalog["shop"].experiment
-    experiment.engine.clock = lambda: now
-    first = shop.post(f"{FLAGS}/shop", json=ANN).json()
+    shop, now = serve(sticky="1 h", shop=SHOP), 4e9
+    shop.experiment.engine.clock = lambda: now
+    first = flag(shop)
     now += 3_599
-    assert shop.post(f"{FLAGS}/shop", json={"context": {"targetingKey": "ann"}}).json() == first
-    assert shop.post(f"{FLAGS}/shop", json={"context": {"targetingKey": "bob"}}).json() != first
+    assert flag(shop) == first != flag(shop, key="bob")
     now += 2
-    later = shop.post(f"{FLAGS}/shop", json=ANN).json()
-    assert (
-        later["metadata"]["decisionId"] != first["metadata"]["decisionId"]
-        and experiment.decisions == 3
-    )
+    later = flag(shop)["metadata"]["decisionId"]
+    assert later != first["metadata"]["decisionId"] and shop.experiment.decisions == 3
     event = {"experiment": "shop", "targetingKey": "ann", "event": "bought", "value": 1}
-    assert shop.post("/v1/events", json=event).json() == {
-        "outcome": "applied",
-        "id": later["metadata"]["decisionId"],
-    }
+    assert shop.post("/v1/events", json=event).json() == {"outcome": "applied", "id": later}
 
 
 def test_true_and_false_are_a_switch(serve: Serve) -> None:
-    client = serve()
-    client.put("/v1/experiments/dark", json=SHOP | {"actions": ["true", "false"]})
-    answer = client.post(f"{FLAGS}/dark", json=ANN).json()
+    client = serve(shop=SHOP | {"actions": ["true", "false"]})
+    answer = flag(client)
     assert answer["value"] is (answer["variant"] == "true")
-    client.post("/v1/experiments/dark/actions", json={"add": ["auto"]})
-    assert client.post(f"{FLAGS}/dark", json=ANN).json()["value"] == answer["variant"]
+    client.ask("actions", {"add": ["auto"]})
+    assert flag(client)["value"] == answer["variant"]
 
 
-@pytest.mark.parametrize(
-    ("key", "body", "status", "code"),
-    [
-        ("shop", b"{", 400, "PARSE_ERROR"),
-        ("shop", b'{"context": {"targetingKey": "a", "x": NaN}}', 400, "PARSE_ERROR"),
-        ("shop", b"", 400, "TARGETING_KEY_MISSING"),
-        ("shop", b"{}", 400, "TARGETING_KEY_MISSING"),
-        ("shop", b'{"context": {"targetingKey": ""}}', 400, "TARGETING_KEY_MISSING"),
-        ("shop", b'{"context": {"targetingKey": 3}}', 400, "INVALID_CONTEXT"),
-        ("shop", b'{"context": {"targetingKey": ["a"]}}', 400, "INVALID_CONTEXT"),
-        ("shop", b'{"context": [3]}', 400, "INVALID_CONTEXT"),
-        ("shop", b'{"context": {"targetingKey": "a", "x": [[1]]}}', 400, "INVALID_CONTEXT"),
-        ("nobody", b'{"context": {"targetingKey": "a"}}', 404, "FLAG_NOT_FOUND"),
-        ("a/b", b'{"context": {"targetingKey": "a"}}', 404, "FLAG_NOT_FOUND"),
-    ],
-)
-def test_what_cannot_be_has_a_code(
-    key: str, body: bytes, status: int, code: str, shop: Served
-) -> None:
+WRONG = [
+    ("shop", b"{", "PARSE_ERROR"),
+    ("shop", b'{"context": {"targetingKey": "a", "x": NaN}}', "PARSE_ERROR"),
+    ("shop", b"", "TARGETING_KEY_MISSING"),
+    ("shop", b"{}", "TARGETING_KEY_MISSING"),
+    ("shop", b'{"context": {"targetingKey": ""}}', "TARGETING_KEY_MISSING"),
+    ("shop", b'{"context": {"targetingKey": 3}}', "INVALID_CONTEXT"),
+    ("shop", b'{"context": {"targetingKey": ["a"]}}', "INVALID_CONTEXT"),
+    ("shop", b'{"context": [3]}', "INVALID_CONTEXT"),
+    ("shop", b'{"context": {"targetingKey": "a", "x": [[1]]}}', "INVALID_CONTEXT"),
+    ("nobody", b'{"context": {"targetingKey": "a"}}', "FLAG_NOT_FOUND"),
+    ("a/b", b'{"context": {"targetingKey": "a"}}', "FLAG_NOT_FOUND"),
+]
+
+
+@pytest.mark.parametrize(("key", "body", "code"), WRONG)
+def test_what_cannot_be_has_a_code(key: str, body: bytes, code: str, shop: Served) -> None:
     found = shop.post(f"{FLAGS}/{key}", content=body, headers={"content-type": "application/json"})
-    answer = found.json()
-    assert (found.status_code, answer["errorCode"], answer["key"]) == (
-        status,
-        code,
-        key,
-    ) and answer["errorDetails"]
-    assert shop.service.catalog["shop"].experiment.decisions == 0
+    answer, status = found.json(), 404 if code == "FLAG_NOT_FOUND" else 400
+    assert (found.status_code, answer["errorCode"], answer["key"]) == (status, code, key)
+    assert answer["errorDetails"] and shop.experiment.decisions == 0
 
 
 def test_a_pause_leaves_clients_their_default(shop: Served) -> None:
-    shop.post("/v1/experiments/shop/pause", json={})
+    shop.ask("pause", {})
     found = shop.post(f"{FLAGS}/shop", json=ANN)
     assert found.status_code == 400 and found.json()["errorCode"] == "GENERAL"
 
@@ -100,67 +91,105 @@ def test_a_pause_leaves_clients_their_default(shop: Served) -> None:
 def test_all_flags_at_once_are_none(shop: Served) -> None:
     found = shop.post(FLAGS, json=ANN)
     assert found.status_code == 200 and found.json() == {"flags": []}
-    again = shop.post(FLAGS, json=ANN, headers={"if-none-match": found.headers["etag"]})
-    assert (
-        again.status_code == 304
-        and again.content == b""
-        and again.headers["etag"] == found.headers["etag"]
-    )
+    tag = found.headers["etag"]
+    again = shop.post(FLAGS, json=ANN, headers={"if-none-match": tag})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
     assert shop.post(FLAGS, json=ANN, headers={"if-none-match": '"another"'}).status_code == 200
-    assert shop.service.catalog["shop"].experiment.decisions == 0
+    assert shop.experiment.decisions == 0
 
 
 def test_a_key_for_one_experiment_has_one_flag(shop: Served) -> None:
     shop.put("/v1/experiments/other", json=SHOP)
-    text, key = new_key("decide", "other")
-    shop.service.store.add(key)
-    headers = {"authorization": f"Bearer {text}"}
+    headers = {"authorization": f"Bearer {shop.key('decide', 'other')}"}
     assert shop.post(f"{FLAGS}/other", json=ANN, headers=headers).status_code == 200
     assert shop.post(f"{FLAGS}/shop", json=ANN, headers=headers).status_code == 403
     assert shop.post(f"{FLAGS}/shop", json=ANN).status_code == 401
 
 
 @pytest.fixture
-def flags(live: Live) -> Any:
+def key(live: Live) -> Iterator[str]:
+    """A key of a service with two experiments, for clients of OpenFeature."""
+    text = live.key("admin")
+    for name in ("shop", "menu"):
+        httpx.put(f"{live.url}/v1/experiments/{name}", json=SHOP, headers={"x-api-key": text})
+    yield text
+    api.clear_providers()
+
+
+@pytest.fixture
+def flags(key: str, live: Live) -> Iterator[Any]:
     """OpenFeature's own client for Python, with its own provider."""
-    key = live.key("admin")
-    httpx.put(f"{live.url}/v1/experiments/shop", json=SHOP, headers={"x-api-key": key})
     provider = OFREPProvider(live.url, headers_factory=lambda: {"Authorization": f"Bearer {key}"})
     api.set_provider(provider, "shop")
     yield api.get_client("shop")
-    api.clear_providers()
     provider.session.close()
 
 
 def test_the_released_sdk_for_python(flags: Any, live: Live) -> None:
-    ann = EvaluationContext("ann", {"age": 31, "tags": ["tea", "tennis"], "home": {"city": "Kiel"}})
-    found = flags.get_string_details("shop", "default", ann)
-    assert (
-        found.value in ("a", "b") and found.variant == found.value and found.reason == Reason.SPLIT
-    )
-    assert found.error_code is None and flags.get_string_details("shop", "default", ann) == found
+    found = flags.get_string_details("shop", "default", SDK_ANN)
+    assert found.value == found.variant in ("a", "b") and found.reason == Reason.SPLIT
+    assert found.error_code is None
+    assert flags.get_string_details("shop", "default", SDK_ANN) == found
     decision = live.experiment("shop").decision(found.flag_metadata["decisionId"])
     assert found.flag_metadata["propensity"] == decision.propensity
     assert live.experiment("shop").decisions == 1
 
 
 def test_the_released_sdk_has_its_default_where_there_is_no_answer(flags: Any, live: Live) -> None:
-    ann = EvaluationContext("ann")
+    nested = EvaluationContext("bob", {"x": [["y"]]})
     codes = {
-        ErrorCode.FLAG_NOT_FOUND: flags.get_string_details("nobody", "default", ann),
+        ErrorCode.FLAG_NOT_FOUND: flags.get_string_details("nobody", "default", SDK_ANN),
         ErrorCode.TARGETING_KEY_MISSING: flags.get_string_details(
             "shop", "default", EvaluationContext()
         ),
-        ErrorCode.TYPE_MISMATCH: flags.get_integer_details("shop", 7, ann),
-        ErrorCode.INVALID_CONTEXT: flags.get_string_details(
-            "shop", "default", EvaluationContext("bob", {"x": [["y"]]})
-        ),
+        ErrorCode.TYPE_MISMATCH: flags.get_integer_details("shop", 7, SDK_ANN),
+        ErrorCode.INVALID_CONTEXT: flags.get_string_details("shop", "default", nested),
     }
     for code, found in codes.items():
-        assert (
-            found.error_code == code
-            and found.value in ("default", 7)
-            and found.reason == Reason.ERROR
-        ), (code, found)
-    flags.track("bought", ann)
+        assert (found.error_code, found.reason) == (code, Reason.ERROR), (code, found)
+        assert found.value in ("default", 7)
+    flags.track("bought", SDK_ANN)
     assert live.experiment("shop").version == 0, "the stock provider sends nothing"
+
+
+@pytest.fixture
+def rewarded(key: str, live: Live) -> Any:
+    """OpenFeature's own client with our provider, whose `track` says rewards."""
+    rewards = {"bought": ["shop", "menu"], "seen": "shop"}
+    api.set_provider(EnsampleProvider(live.url, key, rewards=rewards), "rewarded")
+    return api.get_client("rewarded")
+
+
+def test_an_event_is_a_reward(rewarded: Any, live: Live) -> None:
+    chosen = {
+        name: rewarded.get_string_details(name, "default", SDK_ANN) for name in ("shop", "menu")
+    }
+    assert all(found.value in ("a", "b") and found.error_code is None for found in chosen.values())
+    rewarded.track("looked", SDK_ANN)
+    assert live.experiment("shop").version == 0, "no reward of anything"
+    rewarded.track("bought", SDK_ANN, TrackingEventDetails(0.5))
+    assert live.experiment("shop").version == live.experiment("menu").version == 1
+    log = live.experiment("shop").log()
+    assert log["id"][0] == chosen["shop"].flag_metadata["decisionId"] and log["reward"][0] == 0.5
+
+
+def test_an_event_may_name_its_experiment(rewarded: Any, live: Live) -> None:
+    rewarded.get_string_value("menu", "default", SDK_ANN)
+    rewarded.track("tasted", SDK_ANN, TrackingEventDetails(attributes={"experiment": "menu"}))
+    assert live.experiment("menu").log()["reward"][0] == 1 and live.experiment("shop").events == 1
+
+
+def test_what_cannot_be_sent_is_logged(rewarded: Any, caplog: pytest.LogCaptureFixture) -> None:
+    rewarded.get_string_value("shop", "default", SDK_ANN)
+    with caplog.at_level(logging.WARNING, "ensample.client"):
+        rewarded.track("seen")
+        rewarded.track("seen", SDK_ANN, TrackingEventDetails(7))
+        rewarded.track("seen", SDK_ANN, TrackingEventDetails(attributes={"experiment": "nobody"}))
+    reasons = ("targeting key", "invalid", "not_found")
+    found = [[reason in text for reason in reasons] for text in caplog.messages]
+    assert found == [[True, False, False], [False, True, False], [False, False, True]]
+
+
+def test_rewards_of_nothing_are_refused() -> None:
+    with pytest.raises(es.WrongType, match="rewards"):
+        EnsampleProvider(rewards={"bought": [3]})  # type: ignore[list-item]

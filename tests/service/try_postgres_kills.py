@@ -3,8 +3,8 @@
     python -m service.try_postgres_kills KILLS FOLDER ADDRESS [forgets]
 
 Clients go to either server, and send again to either what had no answer. It prints what
-`service.try_kills` prints. `forgets` is
-the mistake to be found: a storage that says that it has committed and has not.
+`service.try_kills` prints. `forgets` is the mistake to be found: a storage that says that it has
+committed and has not.
 """
 
 import asyncio
@@ -49,6 +49,7 @@ class Forgets:
             cls.commits += bool(self._pending)
             if self._pending and cls.commits % 2 == 0:
                 self._fetch("forget", "ROLLBACK")
+                self._pending = []
                 self._undo()
                 return
             commit(self)
