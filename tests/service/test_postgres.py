@@ -17,7 +17,7 @@ import ensample as es
 import prompt
 from attempts import attempts
 from databases import postgresql
-from ensample.experiments.opening import begun
+from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage.postgres import PostgresStorage
 from ensample.experiments.storage.postgres_pool import PostgresPool
 from experiments.test_clocks import ahead
@@ -95,7 +95,7 @@ def test_names_that_differ_in_capitals_and_are_there_already_go_on(
         for table, fields in (("events", "seq, id, event"), ("streams", "head, epoch")):
             copied = f"INSERT INTO ensample_{table} SELECT %s, {fields} FROM ensample_{table} WHERE experiment = %s"
             database.execute(copied, (word.upper(), word))
-    second = begun(PostgresStorage(pool, word.upper()), {}, {})
+    second = experiment_in(PostgresStorage(pool, word.upper()), {}, {})
     for experiment in (first, second):
         assert experiment.reward(experiment.decide(id="1"), 1) == "applied"
         experiment.close()
@@ -119,7 +119,9 @@ def test_keys_are_shared(serve: Serve) -> None:
 
 def written(storage: PostgresStorage, **given: Any) -> es.Experiment:
     recipe = es.EnsembleSampling(5)
-    return begun(storage, {"name": "fenced"}, {"actions": ["a", "b"], "recipe": recipe, **given})
+    return experiment_in(
+        storage, {"name": "fenced"}, {"actions": ["a", "b"], "recipe": recipe, **given}
+    )
 
 
 def test_an_old_writer_is_fenced(pool: PostgresPool) -> None:
