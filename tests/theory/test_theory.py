@@ -13,7 +13,7 @@ import ensample as es
 from ensample import theory
 from ensample.theory import Setting
 
-REFERENCE = json.loads((Path(__file__).parent / "golden" / "theory.json").read_text())
+REFERENCE = json.loads((Path(__file__).parents[1] / "golden" / "theory.json").read_text())
 BASE = Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
 EXTREME = Setting(
     dim=10**6, arms=10**9, horizon=10**18, noise=2.5, norm=3, regularization=1, delta=1e-300
