@@ -265,7 +265,7 @@ def test_a_grown_model_is_that_of_one_that_began_so() -> None:
         x = np.zeros(state.learner.dim)
         x[seen.columns] = seen.numbers
         fresh.update(x, seen.y)
-    np.testing.assert_allclose(fresh.mean, state.learner.policy.mean, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(fresh.mean, state.learner.model.mean, rtol=1e-9, atol=1e-12)
 
 
 def test_after_many_rewards_x_keeps_its_length(monkeypatch: pytest.MonkeyPatch) -> None:

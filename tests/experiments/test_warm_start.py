@@ -37,8 +37,8 @@ def test_frames_and_files_say_the_same(news: News, kind: str, tmp_path: Path) ->
     named = {"context": ["age", "device"]}
     assert experiment.learn(data, **named) == twin.learn(frame) == 60 and experiment.version == 60
     assert (
-        experiment.engine.state.learner.policy.mean.tolist()
-        == twin.engine.state.learner.policy.mean.tolist()
+        experiment.engine.state.learner.model.mean.tolist()
+        == twin.engine.state.learner.model.mean.tolist()
     )
     assert len(experiment.log()) == 0 and "device=phone x [sport]" in experiment.columns
 

@@ -1,11 +1,13 @@
-"""Group commit: the questions to one experiment, answered one at a time, and many of them with one commit.
+"""Group commit: the questions to one experiment, answered one at a time, and many of them with one
+commit.
 
-The first thread that asks leads: it answers all questions that wait, commits, and only then hands out
-the answers. So an answer is given after its event is durable, and a slow disk syncs once for many.
-Questions that arrive while a batch is being written are the next batch, led by one of their threads.
+The first thread that asks leads: it answers all questions that wait, commits, and only then hands
+out the answers. So an answer is given after its event is durable, and a slow disk syncs once for
+many. Questions that arrive while a batch is being written are the next batch, led by one of their
+threads.
 
-An event loop, which must not wait, hands its questions over by `submit`. The queue's own thread leads
-their batches. Both ways can be used at once.
+An event loop, which must not wait, hands its questions over by `submit`. The queue's own thread
+leads their batches. Both ways can be used at once.
 
 Leadership is a flag under a plain lock: unlike a `threading.Condition`, it survives Ctrl-C.
 """
@@ -38,7 +40,10 @@ class Batch(NamedTuple):
 
 
 class Question:
-    """A function to be called, and its answer. `deliver` gets it; without one, a thread waits for it."""
+    """A function to be called, and its answer.
+
+    `deliver` gets it; without one, a thread waits for it.
+    """
 
     __slots__ = ("answer", "deliver", "done", "error", "function", "leads", "wake")
 
@@ -55,7 +60,7 @@ class Question:
         self.wake.acquire()
 
     def run(self) -> None:
-        """Note the answer or the error; an error of the storage is the whole batch's, and raised."""
+        """Note the answer or the error. One of the storage is raised: it is the whole batch's."""
         self.answer, self.error = None, None
         try:
             self.answer = self.function()
@@ -82,7 +87,10 @@ class CommitQueue:
         register(self)
 
     def after_fork_in_child(self, at_rest: bool) -> None:
-        """Forget the parent's threads. What is in a database is refused by its storage from now on."""
+        """Forget the parent's threads.
+
+        What is in a database is refused by its storage from now on.
+        """
         self._mutex, self._thread = threading.Lock(), None
         self._waiting.clear()
         self._is_led = self._asking == threading.get_ident()
@@ -94,7 +102,7 @@ class CommitQueue:
             self.lock = RefusedLock(error)
 
     def ask(self, function: Callable[[], T]) -> T:
-        """Return the answer once it is durable; within another question at once, as part of its batch."""
+        """Return the answer once it is durable. A question within another joins its batch."""
         if self._asking == threading.get_ident():
             self.prepare()
             return function()
@@ -159,13 +167,17 @@ class CommitQueue:
             self._lead(None)
 
     def _lead(self, own: Question | None) -> None:
-        """Answer all that wait as one batch. `own` is the question of a thread that waits itself."""
+        """Answer all that wait as one batch.
+
+        `own` is the question of a thread that waits itself.
+        """
         start = time.perf_counter()
         asked: list[Question] = []
         before, after = 0, -1  # events
         failure: Exception | None = None
         try:
-            # A database refuses a child, and has a lock of its own that a fork must not wait for twice.
+            # A database refuses a child, and has a lock of its own that a fork must not wait for
+            # twice.
             with nullcontext() if self.storage.slow else self.lock, self.storage.batch():
                 before = self.storage.count
                 self._answer_all(asked, PATIENT if own is not None and self._last > 1 else 0)

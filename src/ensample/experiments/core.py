@@ -1,4 +1,7 @@
-"""From a question to the event that answers it. Nothing changes here: `State.apply` does that, once the event is kept."""
+"""From a question to the event that answers it.
+
+Nothing changes here: `State.apply` does that, once the event is kept.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,7 +21,7 @@ History = Callable[[str], list[Event]]
 
 
 class Asked(NamedTuple):
-    """A question, checked: everything but who answers it."""
+    """A question, checked."""
 
     context: Any
     names: tuple[str, ...]
@@ -35,7 +38,7 @@ class Proposal(NamedTuple):
 
 
 def asked(state: State, context: Any, actions: Any, excluded: Any) -> Asked:
-    """What is on offer in which context."""
+    """Check a question: what is on offer in which context."""
     plain = plain_context("context", context)
     less = excluded is not None and (
         isinstance(excluded, str) or not hasattr(excluded, "__len__") or len(excluded) > 0
@@ -87,7 +90,7 @@ def mixture_of(state: State, names: tuple[str, ...]) -> Mixture:
 def proposed(
     state: State, question: Asked, id: str, time: int, active: bool, uniforms: Uniforms
 ) -> Proposal:
-    """A decision."""
+    """Return the event of a decision, with the rows and the learner that it came from."""
     names, round = question.names, state.round
     rows, learner = state.rows(question.context, names, question.moment, new=True)
     mixture = mixture_of(state, names)
@@ -114,7 +117,7 @@ def proposed(
 
 
 def next_propensities(state: State, question: Asked) -> list[float] | None:
-    """Return the propensities of the actions on offer in the next round; None if they have no closed form."""
+    """Return the propensities of the next round; None if they have no closed form."""
     rows, learner = state.rows(question.context, question.names, question.moment, new=True)
     advice = learner.advise(state.round, rows)
     return (
@@ -125,7 +128,7 @@ def next_propensities(state: State, question: Asked) -> list[float] | None:
 
 
 def same_question(event: Decided, question: Asked) -> bool:
-    """Whether a decision that has this id answered this question: then it is the answer."""
+    """Return True if a decision answered this question."""
     if event.context != question.context:
         return False
     if not question.narrowed:  # all standing actions, whichever they were at the time
@@ -143,7 +146,7 @@ def judged_reward(
     time: int,
     told: bool = False,
 ) -> Rewarded:
-    """What becomes of a reward; `told`: its time is not the clock's, which may be set back, but was said."""
+    """Return the event of a reward. `told`: its time was given, and is not that of the clock."""
     outcome = outcome_of_reward(state, history, id, action, key, time)
     if (
         told
@@ -160,7 +163,8 @@ def judged_reward(
 def check_total(total: float, value: float) -> None:
     """Raise if a reward and those that it is added to come to more than a reward may be."""
     if not abs(total + value) <= LARGEST_REWARD:
-        expected = f"a reward that, added to those before of {total:g}, comes to at most {LARGEST_REWARD:g} in size"
+        most = f"comes to at most {LARGEST_REWARD:g} in size"
+        expected = f"a reward that, added to those before of {total:g}, {most}"
         raise InvalidArgument("value", value, expected)
 
 
@@ -182,7 +186,7 @@ def outcome_of_reward(
 def outcome_of_closed(
     state: State, history: list[Event], action: str | None, key: str | None
 ) -> str:
-    """Of a reward for a decision that waits for none."""
+    """Return the outcome of a reward for a decision that does not wait for one."""
     decided = first_decided(history)
     if decided is None:
         return "unknown"
@@ -205,7 +209,7 @@ def first_decided(history: list[Event]) -> Decided | None:
 
 
 def judged_activation(state: State, history: History, id: str, time: int) -> Activated:
-    """What becomes of the news that a decision was shown."""
+    """Return the event of the news that a decision was shown."""
     waiting = state.open.get(id)
     if waiting is None:
         events = history(id)
@@ -224,7 +228,7 @@ def judged_activation(state: State, history: History, id: str, time: int) -> Act
 
 
 def change_of(state: State, time: int, new: Actions, old: list[str]) -> Changed:
-    """Actions that come and go."""
+    """Return the event of actions that come and go."""
     for name in new:
         check_label("action", name)
         if name in state.actions:
@@ -238,7 +242,7 @@ def change_of(state: State, time: int, new: Actions, old: list[str]) -> Changed:
 
 
 def known_answer(history: list[Event], id: str, question: Asked, active: bool) -> Decided | None:
-    """The decision that was already taken under this id; an error if it answered something else."""
+    """Return the decision that has this id; raise if it answered another question."""
     event = first_decided(history)
     if event is not None and (event.active != active or not same_question(event, question)):
         raise DecisionError(

@@ -1,4 +1,4 @@
-"""What an experiment answers."""
+"""The answer of an experiment."""
 
 from typing import Any, NamedTuple
 
@@ -9,7 +9,8 @@ class NamedDecision(NamedTuple):
     """An experiment's decision, as plain data: which action, and how likely it was.
 
     >>> import ensample as es
-    >>> experiment = es.Experiment("news", actions=["sport", "culture"], recipe=es.Greedy(), floor=0.5, seed=0)
+    >>> actions = ["sport", "culture"]
+    >>> experiment = es.Experiment("news", actions=actions, recipe=es.Greedy(), floor=0.5, seed=0)
     >>> decision = experiment.decide(id="visit-1")
     >>> decision.action, decision.propensity, decision.propensities
     ('sport', 0.75, {'sport': 0.75, 'culture': 0.25})
@@ -20,7 +21,7 @@ class NamedDecision(NamedTuple):
     propensity: float | None
     """The probability with which this action was chosen; None where the recipe cannot say."""
     propensities: dict[str, float] | None
-    """Of every action on offer."""
+    """The probability of every action on offer."""
     member: int | None
     """The member that acted; None where the floor or the baseline did."""
     drawn: str
@@ -37,23 +38,19 @@ class NamedDecision(NamedTuple):
         return f"NamedDecision(id={self.id!r}, action={self.action!r}, propensity={known})"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return plain data."""
         return self._asdict()
 
 
 def decision_of(event: Decided) -> NamedDecision:
-    """The answer that an event stands for."""
-    known = (
-        None
-        if event.propensities is None
-        else dict(zip(event.offer, event.propensities, strict=True))
-    )
-    chosen = None if known is None else known[event.action]
+    """Return the answer that an event stands for."""
+    known = event.propensities
+    shares = None if known is None else dict(zip(event.offer, known, strict=True))
     return NamedDecision(
         event.id,
         event.action,
-        chosen,
-        known,
+        None if shares is None else shares[event.action],
+        shares,
         event.member,
         event.drawn,
         event.version,

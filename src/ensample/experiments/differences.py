@@ -1,4 +1,4 @@
-"""Differences between two descriptions of settings, short enough for a message and never cut away."""
+"""Differences between two descriptions of settings, short enough for a message."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ SHOWN = 3  # further differences of one error
 
 
 class SettingDifference(NamedTuple):
-    """A field, and both values as texts; or, where `names` is true, names that only one of the two has."""
+    """A field, and both values as texts; with `names`, the names that only one of them has."""
 
     field: str
     given: str

@@ -103,7 +103,7 @@ class ExperimentEngine:
         return proposal.event
 
     def _expire_some(self, now: int, asked: Asked) -> None:
-        """Close decisions that are due, unless the question would be refused: that changes nothing."""
+        """Close decisions that are due, unless the question is refused and changes nothing."""
         due = self.state.next_due()
         if due is not None and due < now:
             try:
@@ -121,7 +121,7 @@ class ExperimentEngine:
             raise
 
     def now(self, time: Moment | None) -> int:
-        """Return the time that a call says, or that of the clock: at least that of the latest event."""
+        """Return the time that a call says, or the clock's: at least that of the latest event."""
         if time is not None:
             return microseconds_of("time", time)
         clock = self.storage.clock if self.clock is None else self.clock
@@ -136,11 +136,11 @@ class ExperimentEngine:
         return id
 
     def present(self) -> tuple[int, int]:
-        """Return the number of events, and the time: no event of an earlier time comes after them."""
+        """Return the number of events, and a time that no later event is before."""
         return self.ask(lambda: (self.storage.count, self.now(None)))
 
     def events(self, count: int | None = None) -> Iterator[Event]:
-        """Yield the first `count` events, piece by piece: others are answered between two pieces."""
+        """Yield the first `count` events. Others are answered between two pieces of them."""
         left, start = self.ask(lambda: self.storage.count) if count is None else count, 0
         while left:
             piece = self.ask(partial(self._piece, start, min(left, READ_AT_ONCE)))
@@ -161,7 +161,7 @@ class ExperimentEngine:
         """Make the state what the events come to, whatever cut the last call short."""
         storage, state = self.storage, self.state
         undone, self._rollbacks = storage.rollbacks != self._rollbacks, storage.rollbacks
-        steady = state.is_steady and not undone
+        steady = state.settle_columns() and not undone
         if steady and state.seq < storage.count:  # others have added events
             for event in storage.read(state.seq):
                 state.apply(event)

@@ -1,4 +1,5 @@
-"""What happens to an experiment, one after the other. Its state is a fold of these, and so is its log.
+"""What happens to an experiment, one after the other. Its state is a fold of these, and so is its
+log.
 
 Times are whole microseconds since 1970. As JSON an event is an object with its fields and its kind.
 """

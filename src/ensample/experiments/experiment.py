@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from ensample.checks import boolean, instance
@@ -30,7 +31,8 @@ T = TypeVar("T")
 
 
 class Experiment(ReadableExperiment):
-    """Decides between named actions in contexts, learns from the rewards, and logs what evaluation needs.
+    """Decides between named actions in contexts, learns from the rewards, and logs what evaluation
+    needs.
 
     >>> import ensample as es
     >>> rewards = es.Reward(wait="30 min", default=0)
@@ -48,20 +50,20 @@ class Experiment(ReadableExperiment):
     `features`: how context and action become numbers, `Crosses()` by default. `reward`: what counts
     as one, and until when. `recipe`: who decides.
 
-    A share `floor` of decisions is drawn uniformly, and a share `baseline=("sport", 0.1)` goes to one
-    action: the propensity of action k of K is
-    p_k = (1 - share) ((1 - floor) w_k + floor / K) + share 1{k = baseline}, with w_k the policy's own.
-    All of them are logged: evaluation needs them, and without a floor most would be exactly 0.
+    A share `floor` of decisions is drawn uniformly, and a share `baseline=("sport", 0.1)` goes to
+    one action: the propensity of action k of K is p_k = (1 - share) ((1 - floor) w_k + floor / K) +
+    share 1{k = baseline}, with w_k the policy's own. All of them are logged: evaluation needs them,
+    and without a floor most would be exactly 0.
 
     Everything random is a function of `seed` and name. None draws a seed from the operating system;
-    the first event records it, and `experiment.seed` is it. Experiments of equal seeds and different
-    names draw independently.
+    the first event records it, and `experiment.seed` is it. Experiments of equal seeds and
+    different names draw independently.
 
-    `clock` gives the time where a call does not (seconds since 1970), `ids` new ids. Without a `clock`
-    it is the time of this machine, or of the database that several servers share. No event gets a
-    time before those already in the log, unless the call says so: a clock that is set back stands
-    still until it has caught up. Threads may share an experiment.
-    This one lives in memory; `open_experiment` keeps one on the disk.
+    `clock` gives the time where a call does not (seconds since 1970), `ids` new ids. Without a
+    `clock` it is the time of this machine, or of the database that several servers share. No event
+    gets a time before those already in the log, unless the call says so: a clock that is set back
+    stands still until it has caught up. Threads may share an experiment. This one lives in memory;
+    `open_experiment` keeps one on the disk.
     """
 
     def __init__(
@@ -123,9 +125,9 @@ class Experiment(ReadableExperiment):
 
         `context`: a dict of numbers, strings, booleans, lists of strings and dicts, or an array.
         `actions`: those on offer, by name or as a dict with features of the moment; by default all
-        standing ones, less those `excluded`. An `id` that was used before gives the decision of that
-        time again if the question is the same, and is an error if not. A decision that is not `active`
-        waits for `activate`. A `dry_run` is not written down.
+        standing ones, less those `excluded`. An `id` that was used before gives the decision of
+        that time again if the question is the same, and is an error if not. A decision that is not
+        `active` waits for `activate`. A `dry_run` is not written down.
         """
         active, dry_run = boolean("active", active), boolean("dry_run", dry_run)
         given, engine = None if id is None else as_id(id), self.engine
@@ -141,10 +143,12 @@ class Experiment(ReadableExperiment):
         return engine.ask(answer)
 
     def propensities(self, context: Any = None, actions: Any = None) -> dict[str, float] | None:
-        """Return the probability of each action as of now, floor and holdout included; None if unknown.
+        """Return the probability of each action as of now, floor and holdout included; None if
+        unknown.
 
         >>> import ensample as es
-        >>> es.Experiment("news", actions=["sport", "culture"], baseline=("sport", 1.0)).propensities()
+        >>> actions = ["sport", "culture"]
+        >>> es.Experiment("news", actions=actions, baseline=("sport", 1.0)).propensities()
         {'sport': 1.0, 'culture': 0.0}
         """
 
@@ -164,7 +168,8 @@ class Experiment(ReadableExperiment):
         key: str | None = None,
         time: Moment | None = None,
     ) -> Outcome:
-        """Learn the reward of a decision; return its outcome, and raise only if `value` is no reward.
+        """Learn the reward of a decision; return its outcome, and raise only if `value` is no
+        reward.
 
         "applied": it counts. "duplicate": the decision has its reward already. "late": its wait was
         over. "unknown": no such decision. "not_shown": it is for another `action` than was decided,
@@ -221,7 +226,8 @@ class Experiment(ReadableExperiment):
         return self.engine.ask(lambda: [answer_of(question) for question in questions])
 
     def expire(self, now: Moment | None = None) -> int:
-        """Close the decisions whose wait is over, with the default if there is one; return how many.
+        """Close the decisions whose wait is over, with the default if there is one; return how
+        many.
 
         Each decision does this for a few that are due; this does it for all.
         """
@@ -241,12 +247,12 @@ class Experiment(ReadableExperiment):
         self.change(as_actions("action", given), None)
 
     def remove(self, action: Any) -> None:
-        """Take an action off the offer; what was learned of it stays, and its rewards still count."""
+        """Take an action off the offer; its rewards still count, and what was learned stays."""
         given = [action] if isinstance(action, str) else action
         self.change(None, list(as_actions("action", given)))
 
     def change(self, added: Any, removed: Any) -> None:
-        """Add and remove actions at once: names or a dict with features, and names; None for none."""
+        """Add and remove actions at once. `added` may have features, as a dict; None for none."""
         new = {} if added is None else as_actions("action", added)
         old = [] if removed is None else list(as_actions("action", removed))
         engine = self.engine
@@ -291,12 +297,12 @@ class Experiment(ReadableExperiment):
     ) -> int:
         """Learn rewards from before: a frame of pandas or polars, or a file .csv or .parquet.
 
-        Return how many there were. `action` and `reward` name columns; `context` names the others that
-        count, by default one of dicts or JSON that is called so, else all but `propensity`, which of
-        files is said with a warning: a time or a probability is no context. One column of dicts or
-        JSON is a context by itself. Rows without a reward are left out. All rows are checked before
-        the first is learned; a `progress` bar shows how far it is. They are no decisions, so the log
-        does not have them.
+        Return how many there were. `action` and `reward` name columns; `context` names the others
+        that count, by default one of dicts or JSON that is called so, else all but `propensity`,
+        which of files is said with a warning: a time or a probability is no context. One column of
+        dicts or JSON is a context by itself. Rows without a reward are left out. All rows are
+        checked before the first is learned; a `progress` bar shows how far it is. They are no
+        decisions, so the log does not have them.
 
         >>> import ensample as es, polars as pl
         >>> experiment = es.Experiment("news", actions=["sport", "culture"])
@@ -307,5 +313,8 @@ class Experiment(ReadableExperiment):
         engine, progress = self.engine, boolean("progress", progress)
         rows = past_rows(engine, data, context, action, reward)
         for chunk in chunks(rows, progress):
-            engine.ask(lambda chunk=chunk: engine.take(Learned(engine.now(None), chunk)))  # type: ignore[misc]
+            engine.ask(partial(self._learn, chunk))
         return len(rows)
+
+    def _learn(self, rows: list[list[Any]]) -> None:
+        self.engine.take(Learned(self.engine.now(None), rows))

@@ -13,7 +13,7 @@ LEVEL = 10  # frames from a warning to the call of `decide`
 
 
 class FeatureWarnings:
-    """Warns once where the columns of x are used up, and once of each field that is an identifier."""
+    """Warnings, once each, of columns that are used up and of fields that are identifiers."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -27,8 +27,8 @@ class FeatureWarnings:
             self._is_full = True
             cap = featuriser.features.cap
             warnings.warn(
-                f"{self.name}: {len(seen.columns)} features have been seen, and x has {cap} columns: "
-                "what is new from now on shares a few. Give fewer columns of the context, "
+                f"{self.name}: {len(seen.columns)} features have been seen, and x has {cap} "
+                "columns: what is new from now on shares a few. Give fewer columns of the context, "
                 "features=Crosses(Columns('age', ...)), or spread all features evenly over as many "
                 f"columns, features=Hashing({cap})",
                 FeatureCapWarning,
@@ -37,10 +37,11 @@ class FeatureWarnings:
         field = self._texts.find_identifier(context, seen.values)
         if field is not None:
             warnings.warn(
-                f"{self.name}: the field {field!r} of contexts had {self._texts.most} texts, all of "
-                "them different: each is a column of its own, and what one earns says nothing of the "
-                "next. Leave an identifier out, features=Crosses(Columns('age', ...)) with the fields "
-                f"that count; of a free text make numbers, FromTransformer(fitted, {field!r})",
+                f"{self.name}: the field {field!r} of contexts had {self._texts.most} texts, all "
+                "of them different: each is a column of its own, and what one earns says nothing "
+                "of the next. Leave an identifier out, features=Crosses(Columns('age', ...)) with "
+                "the fields that count; of a free text make numbers, "
+                f"FromTransformer(fitted, {field!r})",
                 IdentifierWarning,
                 stacklevel=LEVEL,
             )

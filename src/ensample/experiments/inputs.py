@@ -1,4 +1,4 @@
-"""Arguments of callers as an experiment keeps them: times, ids, names of actions and their features."""
+"""Arguments of callers as an experiment keeps them: times, ids, actions and their features."""
 
 import secrets
 import time
@@ -29,7 +29,7 @@ def system_clock() -> float:
 
 
 def microseconds_of(argument: str, value: object) -> int:
-    """Since 1970.
+    """Return a time as whole microseconds since 1970.
 
     >>> microseconds_of("time", datetime(1970, 1, 2)), microseconds_of("time", 1.5)
     (86400000000, 1500000)
@@ -40,13 +40,12 @@ def microseconds_of(argument: str, value: object) -> int:
     try:
         return round(number(argument, value, -LAST, LAST) * SECOND)
     except InvalidArgument as error:
-        raise type(error)(
-            argument, value, "seconds since 1970 (before the year 2255), or a datetime"
-        ) from None
+        expected = "seconds since 1970 (before the year 2255), or a datetime"
+        raise type(error)(argument, value, expected) from None
 
 
 def random_id() -> str:
-    """Time and 64 random bits: nobody guesses one, no two are alike, and neighbours in time are neighbours in an index."""
+    """Return an id of the time and 64 random bits: ids near in time are near in an index."""
     return f"{time.time_ns() // 1_000:014x}{secrets.token_hex(8)}"
 
 
@@ -77,23 +76,20 @@ EXPECTED = "names of actions, or a dict of names and features"
 
 
 def as_actions(argument: str, value: Any) -> Actions:
-    """A list of names, or a dict from names to features (dicts or rows of numbers; None for none).
+    """Return actions of a list of names, or of a dict of names and features.
 
     >>> as_actions("actions", {"small": {"price": 3}, "large": [5.0, 1.0], "none": None})
     {'small': {'price': 3}, 'large': {'0': 5.0, '1': 1.0}, 'none': None}
     """
     if isinstance(value, Mapping):
-        found = {
-            checked_name(argument, name): own_features(f"{argument}[{name!r}]", item)
-            for name, item in value.items()
-        }
+        found: Actions = {}
+        for name, item in value.items():
+            found[checked_name(argument, name)] = own_features(f"{argument}[{name!r}]", item)
     elif isinstance(value, Sequence | np.ndarray | set | frozenset) or is_column(value):
         if isinstance(value, str | bytes):
             raise WrongType(argument, value, EXPECTED)
-        names = [
-            checked_name(argument, name)
-            for name in (sorted(value) if isinstance(value, set | frozenset) else value)
-        ]
+        given = sorted(value) if isinstance(value, set | frozenset) else value
+        names = [checked_name(argument, name) for name in given]
         found = dict.fromkeys(names)
         if (twice := repeated(names)) is not None:
             raise InvalidArgument(argument, twice, "names of actions, none of them twice")

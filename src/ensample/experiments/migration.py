@@ -47,10 +47,10 @@ def migrate_experiment(
 ) -> int:
     """Carry an experiment over to a new file of this version; return the number of decisions.
 
-    What the log says stays as it was recorded, and every row of the new log is compared with the old
-    one: decisions, propensities, contexts and rewards. What is learned from them is computed again by
-    this version, so that later decisions are its own. The old file is only read; the new one is
-    written completely or not at all.
+    What the log says stays as it was recorded, and every row of the new log is compared with the
+    old one: decisions, propensities, contexts and rewards. What is learned from them is computed
+    again by this version, so that later decisions are its own. The old file is only read; the new
+    one is written completely or not at all.
 
     `features` and `recipe` are needed where they are objects of your own, which a file cannot hold.
     `ensample migrate` does the same on the command line, also for all experiments of a service.

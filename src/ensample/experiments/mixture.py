@@ -1,4 +1,4 @@
-"""What is really drawn from: the policy, a floor under every action, and a share for a baseline."""
+"""The mixture that is drawn from: policy, floor under every action, share for a baseline."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ BLOCK = 1024  # uniforms drawn together: moving a generator costs more than draw
 
 
 class Uniforms:
-    """Number t is for round t: a pure function of (seed, round)."""
+    """Uniform numbers by round: a pure function of (seed, round)."""
 
     def __init__(self, seed: int) -> None:
         self._address = Address(seed)
@@ -23,14 +23,18 @@ class Uniforms:
 
 
 class Pick(NamedTuple):
-    """Who chooses: "policy", "floor" with an action, or "baseline" with its action."""
+    """The result of a draw: "policy", "floor" with an action, or "baseline" with its action."""
 
     drawn: str
     place: int | None
 
 
 class Mixture(NamedTuple):
-    """p_k = (1 - share) ((1 - floor) w_k + floor / K) + share 1{k = baseline}, with w_k the policy's own probabilities."""
+    """The mixture of policy, floor and baseline.
+
+    p_k = (1 - share) ((1 - floor) w_k + floor / K) + share 1{k = baseline}, with w_k the
+    policy's own probabilities.
+    """
 
     floor: float
     share: float  # of the baseline, 0 where it is not on offer
@@ -38,7 +42,7 @@ class Mixture(NamedTuple):
     arms: int  # K
 
     def pick(self, uniform: float) -> Pick:
-        """By one uniform number in [0, 1)."""
+        """Choose by one uniform number in [0, 1)."""
         if uniform < self.share:
             return Pick("baseline", self.baseline)
         rest = (uniform - self.share) / (1.0 - self.share)
@@ -47,7 +51,7 @@ class Mixture(NamedTuple):
         return Pick("policy", None)
 
     def propensities(self, weights: list[float]) -> list[float]:
-        """Of every action on offer."""
+        """Return the propensity of every action on offer."""
         kept, least = (
             (1.0 - self.share) * (1.0 - self.floor),
             (1.0 - self.share) * self.floor / self.arms,
@@ -58,7 +62,7 @@ class Mixture(NamedTuple):
         return found
 
     def weights(self, propensities: list[float]) -> list[float] | None:
-        """The policy's own probabilities behind these; None where the policy never chooses."""
+        """Return the policy's own probabilities behind these; None if it never chooses."""
         kept, least = (
             (1.0 - self.share) * (1.0 - self.floor),
             (1.0 - self.share) * self.floor / self.arms,

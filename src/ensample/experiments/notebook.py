@@ -1,4 +1,4 @@
-"""An experiment as notebooks show it: what it is, how far it is, and what its last decisions earned."""
+"""An experiment as notebooks show it: its settings, counts and latest rewards."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -37,17 +37,15 @@ def experiment_html(experiment: ReadableExperiment, latest: Sequence[Event], now
     if rewards.size:
         said["mean reward"] = float(rewards.mean())
         said["mean reward over time"] = sparkline(*in_windows(rewards), "mean reward over time")
-    whole = experiment.events <= len(latest)
-    over = (
-        ""
-        if whole
-        else f"<p>Rewards and actions of the last {len(latest):,} of {experiment.events:,} events.</p>"
-    )
-    return facts(said) + over + (actions_table(experiment.actions, shown) if shown else "")
+    page = facts(said)
+    if experiment.events > len(latest):
+        of = f"{len(latest):,} of {experiment.events:,} events"
+        page += f"<p>Rewards and actions of the last {of}.</p>"
+    return page + (actions_table(experiment.actions, shown) if shown else "")
 
 
 def earned(experiment: ReadableExperiment, latest: Iterable[Event], now: int) -> list[Earned]:
-    """The decisions among these events, in order."""
+    """Return the decisions among these events that were shown, in order."""
     results, actions = DecisionResults(experiment.settings), []
     for event in latest:
         if isinstance(event, Activated) and event.id not in results.numbers:
@@ -64,7 +62,7 @@ def earned(experiment: ReadableExperiment, latest: Iterable[Event], now: int) ->
 
 
 def actions_table(standing: list[str], shown: list[Earned]) -> str:
-    """The actions by how often they were chosen; those that are gone are marked."""
+    """Return a table of the actions, the most often chosen first; marked if they are gone."""
     groups: dict[str, list[float | None]] = {name: [] for name in standing}
     for one in shown:
         groups.setdefault(one.action, []).append(one.reward)

@@ -1,4 +1,4 @@
-"""Experiments that a storage keeps: created where there are no events, else opened as they were left."""
+"""Opening of experiments that a storage keeps, or creation where it has no events."""
 
 import os
 from collections.abc import Callable
@@ -37,12 +37,12 @@ def open_experiment(
     """Open an experiment that is kept in a file, or create it where there is none.
 
     To create one needs its actions, or at least its name: a path that was mistyped creates nothing.
-    Every answer is given after its event is on the disk (SQLite, a write-ahead log, synchronous=FULL);
-    threads share commits. Arguments are those of `Experiment`. Where the file is there they may be left
-    out; those given must be what it was created with. One process has it open at a time; in the child
-    of a fork what the parent opened raises `ForkError`. It opens from its last snapshot, whose hash is
-    checked, and the events after it; with `verify` all events are taken in again and the hash of every
-    snapshot must come out.
+    Every answer is given after its event is on the disk (SQLite, a write-ahead log,
+    synchronous=FULL); threads share commits. Arguments are those of `Experiment`. Where the file is
+    there they may be left out; those given must be what it was created with. One process has it
+    open at a time; in the child of a fork what the parent opened raises `ForkError`. It opens from
+    its last snapshot, whose hash is checked, and the events after it; with `verify` all events are
+    taken in again and the hash of every snapshot must come out.
 
     >>> import ensample as es, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

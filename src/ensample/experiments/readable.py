@@ -57,12 +57,15 @@ class ReadableExperiment:
 
     @property
     def is_finite(self) -> bool:
-        """False if a number of the model is infinite or NaN. No reward that is accepted makes one so."""
+        """False if a number of the model is infinite or NaN.
+
+        No reward that is accepted makes one so.
+        """
         return self.engine.state.learner.is_finite()
 
     @property
     def columns(self) -> list[str]:
-        """The features that have a column of x of their own, in order; none where names are hashed."""
+        """The features that have a column of x of their own, in order; none if names are hashed."""
         return list(self.engine.state.featuriser.seen.columns)
 
     @property
@@ -87,7 +90,7 @@ class ReadableExperiment:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of all that the experiment knows: the same wherever the same events were taken in."""
+        """SHA-256 of all that the experiment knows: the same for the same events, anywhere."""
         return self.engine.ask(lambda: state_hash(self.engine.state))
 
     def now(self) -> int:
@@ -101,16 +104,16 @@ class ReadableExperiment:
         return None if event is None else decision_of(event)
 
     def explain(self, id: str | NamedDecision) -> Explanation:
-        """Explain a decision: votes, scores and mixture of the time, computed again from the log."""
+        """Explain a decision by votes, scores and mixture of the time, computed from the log."""
         known = as_id(id)
         return self.engine.ask(lambda: explained(self.settings, self.engine.storage, known))
 
     def verify(self) -> None:
-        """Take in all events again; raise `SnapshotError` unless the hashes of all snapshots agree."""
+        """Take in all events again; raise `SnapshotError` unless all hashes agree."""
         self.engine.ask(lambda: verified(self.settings, self.engine.storage, self.engine.state))
 
     def reader(self) -> Reading:
-        """Return the events so far, for another thread to read while this goes on; close it then."""
+        """Return the events so far, for another thread to read. Close it afterwards."""
         storage = self.engine.storage
         if storage.slow and not storage.closed:  # by a connection of its own: nobody waits for it
             return storage.reader()

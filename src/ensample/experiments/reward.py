@@ -1,4 +1,4 @@
-"""What counts as a reward, and until when."""
+"""Rules of rewards: their range, how long a decision waits for them, and the default."""
 
 import math
 import re
@@ -10,8 +10,9 @@ from ensample.checks import LARGEST_REWARD, as_reward, number
 from ensample.errors import InvalidArgument, WrongType
 
 Outcome = Literal["applied", "duplicate", "late", "unknown", "not_shown"]
-"""What became of a reward: it counts; the decision has its reward already; it came after the wait; no such decision; it is for
-another action than the one shown, or for one that was never activated."""
+"""What became of a reward: it counts; the decision has its reward already; it came after the wait;
+no such decision; it is for another action than the one shown, or for one that was never
+activated."""
 
 SECOND = 1_000_000  # times are whole microseconds
 UNITS = {
@@ -33,10 +34,12 @@ LONGEST = 10**18  # microseconds, some 30,000 years
 
 @dataclass(frozen=True)
 class Reward:
-    """Rewards lie in [low, high]; a decision waits for `wait`, then `default` is its reward (None: it has none).
+    """Rewards lie in [low, high]; a decision waits for `wait`, then `default` is its reward (None:
+    it has none).
 
-    `rule="first"`: the first reward counts, at once. `rule="sum"`: those of the wait are added up, and learned when it is over.
-    `wait` is a number of seconds, a timedelta or a text such as "30 min"; None waits for ever.
+    `rule="first"`: the first reward counts, at once. `rule="sum"`: those of the wait are added up,
+    and learned when it is over. `wait` is a number of seconds, a timedelta or a text such as "30
+    min"; None waits for ever.
 
     >>> import ensample as es
     >>> es.Reward(low=0, high=1, wait="30 min", default=0).wait
@@ -56,9 +59,8 @@ class Reward:
             raise InvalidArgument("high", high, f"a number above low = {low:g}")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
-        object.__setattr__(
-            self, "wait", None if self.wait is None else microseconds("wait", self.wait) / SECOND
-        )
+        if self.wait is not None:
+            object.__setattr__(self, "wait", microseconds("wait", self.wait) / SECOND)
         if self.default is not None:
             object.__setattr__(self, "default", self.value("default", self.default))
         if self.rule not in ("first", "sum"):
@@ -69,10 +71,12 @@ class Reward:
 
     @property
     def wait_microseconds(self) -> int | None:
-        return None if self.wait is None else round(float(self.wait) * SECOND)  # type: ignore[arg-type]
+        if self.wait is None:
+            return None
+        return round(float(self.wait) * SECOND)  # type: ignore[arg-type]
 
     def value(self, argument: str, value: object) -> float:
-        """A reward that can be, as a double."""
+        """Check a reward, and return it as a double."""
         expected = f"a reward, a number from {self.low:g} to {self.high:g}"
         try:
             found = as_reward(argument, value)
@@ -84,7 +88,7 @@ class Reward:
 
 
 def microseconds(argument: str, value: object) -> int:
-    """A length of time: seconds, a timedelta, or words.
+    """Return a length of time, given as seconds, a timedelta, or words.
 
     >>> microseconds("wait", "1.5 h")
     5400000000
@@ -105,7 +109,6 @@ def microseconds(argument: str, value: object) -> int:
     else:
         found = number(argument, value, 0.0) * SECOND
     if not (math.isfinite(found) and 0 < found < LONGEST and round(found) > 0):
-        raise InvalidArgument(
-            argument, value, f"{expected}, longer than nothing: at least a microsecond"
-        )
+        expected += ", longer than nothing: at least a microsecond"
+        raise InvalidArgument(argument, value, expected)
     return round(found)

@@ -16,8 +16,8 @@ SNAPSHOT_EVERY = 10_000  # events
 class SnapshotScheduler:
     """Takes a snapshot every `every` events, inline or by `submit`, say to a thread pool.
 
-    Events are what counts. A snapshot that fails is only a warning: without it opening takes longer,
-    until the next one, and nothing else.
+    Events are what counts. A snapshot that fails is only a warning: without it opening takes
+    longer, until the next one, and nothing else.
     """
 
     def __init__(self, name: str, storage: Storage) -> None:
@@ -77,7 +77,8 @@ class SnapshotScheduler:
             self._is_failing = True
             warnings.warn(
                 f"{self.name}: no snapshot after {self.last:,} events ({type(error).__name__}: "
-                f"{error}); all events are kept, and the next one is tried after {self.every:,} more",
+                f"{error}); all events are kept, and the next one is tried after "
+                f"{self.every:,} more",
                 SnapshotWarning,
                 stacklevel=2,
             )

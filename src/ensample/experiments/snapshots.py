@@ -172,8 +172,8 @@ def creation(storage: Reading) -> Created:
 def nearest(settings: Settings, storage: Reading, round: float = math.inf) -> State:
     """Return the latest snapshot's state before a round; without one, that of no events.
 
-    Snapshots of earlier releases whose model is not finite are skipped: `State` leaves out the reward
-    that made it so.
+    Snapshots of earlier releases whose model is not finite are skipped: `State` leaves out the
+    reward that made it so.
     """
     for item in storage.snapshots():
         if item.content is not None:
@@ -226,7 +226,7 @@ def was_finite(settings: Settings, snapshot: Snapshot) -> bool:
 
 
 def verified(settings: Settings, storage: Reading, present: State) -> None:
-    """Take in all events again; raise unless all snapshots and the present state have the same hash."""
+    """Take in all events again; raise unless the hashes of snapshots and present state agree."""
     state, _ = replayed(settings, storage)
     if state_hash(state) != state_hash(present):
         raise SnapshotError(f"the present state is not what its {state.seq} events come to")

@@ -1,8 +1,8 @@
 """The state of an experiment: a fold of its events. `apply` is all that changes it.
 
-A new reward with which the model would not stay finite (`models.learning`) is an error and is not kept. One that an earlier
-release has kept, and a default that is due, cannot be refused. It is left out of the model, with a warning that names the
-decision.
+A new reward with which the model would not stay finite (`models.learning`) is an error and is not
+kept. One that an earlier release has kept, and a default that is due, cannot be refused. It is left
+out of the model, with a warning that names the decision.
 """
 
 import heapq
@@ -31,7 +31,7 @@ from ensample.experiments.settings import Settings
 from ensample.types import FloatArray, IntArray
 
 SETTLED = 10_000
-"""Rewards after which x grows no more: until then they are kept, and learned again where it does."""
+"""Rewards after which x grows no more. Until then they are kept, and learned again if it grows."""
 
 
 class Observation(NamedTuple):
@@ -44,7 +44,10 @@ class Observation(NamedTuple):
 
 
 class Open(NamedTuple):
-    """A decision that waits for its reward. Where something changes, another takes its place: a snapshot may have this one."""
+    """A decision that waits for its reward.
+
+    Where something changes, another takes its place: a snapshot may have this one.
+    """
 
     id: str
     round: int
@@ -65,7 +68,7 @@ Waiting = dict[str, Open]
 
 
 class State:
-    """What an experiment knows. See the module."""
+    """All that an experiment knows. See the module."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -96,9 +99,11 @@ class State:
         *,
         new: bool = False,
     ) -> None:
-        """Take in an event; `rows` and `learner`, where they are at hand, are what this would compute again.
+        """Take in an event; `rows` and `learner`, where they are at hand, are what this would
+        compute again.
 
-        Raise if a `new` event, one that can still be taken back, brings a reward that the model refuses.
+        Raise if a `new` event, one that can still be taken back, brings a reward that the model
+        refuses.
         """
         self.applying, before = True, self.left_out
         match event:
@@ -128,9 +133,8 @@ class State:
                 f"{self.settings.name}: {self.why_left_out}", LeftOutWarning, stacklevel=2
             )
 
-    @property
-    def is_steady(self) -> bool:
-        """Whether no event was cut short, and nothing was looked at that is not in one; the latter is put right."""
+    def settle_columns(self) -> bool:
+        """Return True unless an event was cut short; drop columns that are in no event."""
         if not self.applying:
             self.drop_unkept()
         return not self.applying
@@ -142,7 +146,7 @@ class State:
     def features_of(
         self, names: tuple[str, ...], moment: "dict[str, Any] | None"
     ) -> "list[Any] | None":
-        """The features of actions, those of the moment before the standing ones; None where none has any."""
+        """Return the features of actions, those of the moment first; None if none has any."""
         actions = self.actions
         if moment is None:
             owned = [actions.get(name) for name in names]
@@ -157,9 +161,11 @@ class State:
         moment: "dict[str, Any] | None",
         new: bool = False,
     ) -> tuple[FloatArray, Learner]:
-        """x of the actions [d, K], and a learner with room for it; both are used by whoever applies the event.
+        """x of the actions [d, K], and a learner with room for it; both are used by whoever applies
+        the event.
 
-        Raise on numbers that are too large, where they are `new`: what was decided before is taken in as it was.
+        Raise on numbers that are too large, where they are `new`: what was decided before is taken
+        in as it was.
         """
         rows = self.featuriser.rows(context, names, self.features_of(names, moment))
         if new:
@@ -167,7 +173,7 @@ class State:
         return rows, self.learner if len(rows) == self.learner.dim else self._grown(len(rows))
 
     def due_at(self, time: int, most: int | None) -> list[Open]:
-        """The decisions whose wait is over, the earliest first; they are taken off the heap."""
+        """Take decisions whose wait is over off the heap, the earliest first."""
         found: list[Open] = []
         while self.due and self.due[0][0] < time and (most is None or len(found) < most):
             _, round, id = heapq.heappop(self.due)
@@ -177,7 +183,7 @@ class State:
         return found
 
     def next_due(self) -> int | None:
-        """The earliest deadline of an open decision."""
+        """Return the earliest deadline of an open decision."""
         while self.due:
             deadline, round, id = self.due[0]
             waiting = self.open.get(id)
@@ -226,7 +232,7 @@ class State:
         del self.open[waiting.id]
 
     def _expire(self, waiting: Open) -> None:
-        """The wait of a decision is over: it has the sum of its rewards, the default, or none."""
+        """Close a decision: it has the sum of its rewards, the default, or none."""
         y = waiting.total if waiting.rewards else self.settings.reward.default
         outcome = (
             "applied"
@@ -267,7 +273,8 @@ class State:
                 raise
             self.left_out += 1
             self.why_left_out = self.why_left_out or (
-                f"the reward of {of!r} (event {self.seq}) is left out of the model, as may be later ones: {error}"
+                f"the reward of {of!r} (event {self.seq}) is left out of the model, as may be "
+                f"later ones: {error}"
             )
             return
         if self.grows:
@@ -276,7 +283,7 @@ class State:
                 self._settle()
 
     def _settle(self) -> None:
-        """Grow for the last time, to twice what is used: from now on what is new after that shares columns."""
+        """Grow for the last time, to twice what is used. What is new after that shares columns."""
         seen = self.featuriser.seen
         seen.freeze(min(seen.cap, size_for(2 * len(seen.columns))))
         self.learner = self._grown(self.featuriser.dim)
@@ -284,7 +291,7 @@ class State:
         self.past = []
 
     def _grown(self, dim: int) -> Learner:
-        """A learner of more features that has learned what this one has, in the same order."""
+        """Return a learner of more features that has learned the same, in the same order."""
         learner = Learner(self.settings.recipe, dim, self.settings.stream_seed)
         for observation in self.past:
             with suppress(NonFiniteError):  # in more dimensions other sums are rounded

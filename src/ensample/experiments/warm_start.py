@@ -65,7 +65,7 @@ def opened(data: Any) -> Any:
 
 
 def logged_rows(state: State, columns: dict[str, Any]) -> Iterator[list[Any]]:
-    """Yield the rows of a log: contexts and features are JSON, and what was not shown is left out."""
+    """Yield the rows of a log that were shown; contexts and features are JSON."""
     for name in LOGGED:
         if name not in columns:
             raise InvalidArgument("data", list(columns), f"a log, and its column {name} is missing")

@@ -46,8 +46,8 @@ class Encoder(ABC):
 class Everything(Encoder):
     """Numbers and booleans as they are; strings as indicators; dicts by their paths.
 
-    Each string of a list has an indicator, and so has a value that is None (or NaN). Of each field of
-    strings the first 64 values are told apart.
+    Each string of a list has an indicator, and so has a value that is None (or NaN). Of each field
+    of strings the first 64 values are told apart.
     """
 
     def items(self, values: Context, seen: Vocabulary) -> Items:
@@ -195,9 +195,9 @@ class OneHot(Encoder):
 class Hashing(Encoder):
     """All of a context, hashed with signs into `dim` columns, as scikit-learn's `FeatureHasher`.
 
-    `features=es.Hashing(256)` hashes everything: actions, context and context x action. As a part, as
-    in `es.Disjoint(es.Hashing(16))`, it hashes the context alone. Nothing is remembered, so nothing
-    grows; two features may share a column.
+    `features=es.Hashing(256)` hashes everything: actions, context and context x action. As a part,
+    as in `es.Disjoint(es.Hashing(16))`, it hashes the context alone. Nothing is remembered, so
+    nothing grows; two features may share a column.
 
     >>> import ensample as es
     >>> experiment = es.Experiment("ads", actions=None, features=es.Hashing(64))
@@ -222,12 +222,13 @@ class Hashing(Encoder):
 
 
 class FromTransformer(Encoder):
-    """The columns of `transformer.transform([context])`, for a fitted one: a pipeline, a vectorizer.
+    """The columns of `transformer.transform([context])`, for a fitted one: a pipeline, a
+    vectorizer.
 
-    It gets the context as a dict, or as a row where the context is an array. With `field`, the name of
-    one field ("headline", "user.country"), it gets that field alone, and no other field is used: a
-    text as it is, which a vectorizer takes, a number as a row of one, a list as a row. A field that is
-    missing has an indicator of its own.
+    It gets the context as a dict, or as a row where the context is an array. With `field`, the name
+    of one field ("headline", "user.country"), it gets that field alone, and no other field is used:
+    a text as it is, which a vectorizer takes, a number as a row of one, a list as a row. A field
+    that is missing has an indicator of its own.
 
     It cannot be written down, so that `open_experiment` must be given it again.
 

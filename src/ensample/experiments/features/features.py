@@ -10,7 +10,7 @@ from ensample.experiments.features.vocabulary import SHARED, Vocabulary
 from ensample.plain_data import PlainDict
 
 CAP = 256
-"""Columns of x at most, unless features say otherwise: learning costs the square of their number."""
+"""Columns of x at most, by default: learning costs the square of their number."""
 
 NOTHING = Items([], [])
 Names = tuple[str, ...]
@@ -19,10 +19,10 @@ Names = tuple[str, ...]
 class Features(ABC):
     """A frozen description of how context and action become a vector x of named columns.
 
-    A column is given to a name in order of first sight, at most `cap` of them, of which the last 8 are
-    shared by whatever comes later; or the names are hashed into `hashed` columns. `first` is what all
-    actions have in common in one decision, `second` what an action has besides; names and numbers of
-    the columns are made of both.
+    A column is given to a name in order of first sight, at most `cap` of them, of which the last 8
+    are shared by whatever comes later; or the names are hashed into `hashed` columns. `first` is
+    what all actions have in common in one decision, `second` what an action has besides; names and
+    numbers of the columns are made of both.
     """
 
     cap: int
@@ -76,9 +76,9 @@ def own(action: str) -> str:
 class Crosses(Features):
     """An intercept for each action, the context, and context x action: the default.
 
-    x = (1{a}, phi(c), psi(a), phi(c) psi(a)'), with the action's name in the place of psi(a) where it
-    has no features. `context` and `action` say what phi and psi are; by default all numbers as they
-    are and an indicator for each string.
+    x = (1{a}, phi(c), psi(a), phi(c) psi(a)'), with the action's name in the place of psi(a) where
+    it has no features. `context` and `action` say what phi and psi are; by default all numbers as
+    they are and an indicator for each string.
 
     >>> import ensample as es
     >>> experiment = es.Experiment("news", actions=["sport", "culture"], features=es.Crosses())
@@ -120,8 +120,8 @@ class Crosses(Features):
 class Disjoint(Features):
     """A model for each action: x = 1{a} (1, phi(c)), so that actions learn nothing from each other.
 
-    As in L. Li et al., "A Contextual-Bandit Approach to Personalized News Article Recommendation", WWW
-    2010, section 3.1; the scales of noise and parameter are learned from all actions together.
+    As in L. Li et al., "A Contextual-Bandit Approach to Personalized News Article Recommendation",
+    WWW 2010, section 3.1; the scales of noise and parameter are learned from all actions together.
     Features of the action's own are part of phi.
 
     >>> import ensample as es
@@ -155,9 +155,9 @@ class Disjoint(Features):
 class Hybrid(Features):
     """x = (z(c, a), 1{a} (1, phi(c))), where `shared` says what z is, and `own` what phi is.
 
-    z is of the context and the action's features together. As in Li et al. 2010, section 3.2. Without
-    an `own` part x is z alone: numbers as they are, say. Then what does not depend on the action
-    cannot tell actions apart.
+    z is of the context and the action's features together. As in Li et al. 2010, section 3.2.
+    Without an `own` part x is z alone: numbers as they are, say. Then what does not depend on the
+    action cannot tell actions apart.
 
     >>> import ensample as es
     >>> actions = {"small": {"price": 3, "size": 1}, "large": {"price": 5, "size": 2}}

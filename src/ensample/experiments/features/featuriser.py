@@ -15,7 +15,7 @@ Owned = list[PlainDict | None]
 """The features of each action on offer."""
 
 Plan = tuple[IntArray, FloatArray | None]
-"""Where the numbers of an action, or of all actions on offer, belong, and their signs: ([n], [n])."""
+"""The places of the numbers of one action, or of all on offer, and their signs: ([n], [n])."""
 
 
 class Featuriser:
@@ -42,7 +42,7 @@ class Featuriser:
             self._plans.clear()
 
     def rows(self, context: Context, names: Names, owned: Owned | None = None) -> FloatArray:
-        """Return x of every action on offer, a column each: [d, K]. `owned`: features of actions."""
+        """Return x of each action on offer as a column: [d, K]. `owned`: features of actions."""
         features, seen, count = self.features, self.seen, len(names)
         first, numbers = features.first(context, seen)
         common = tuple(first)
@@ -66,7 +66,7 @@ class Featuriser:
         return filled.reshape(self.dim, count)
 
     def check(self, rows: FloatArray, names: Names) -> None:
-        """Raise on a number of `rows` that is too large, as products and sums of features can be."""
+        """Raise on a number that is too large, as products and sums of features can be."""
         if are_within(rows, LARGEST):
             return
         place, action = np.argwhere(~(np.abs(rows) <= LARGEST))[0].tolist()

@@ -1,8 +1,8 @@
 """The columns of x: given to features in order of first sight, or by a hash of their names.
 
-A vocabulary is part of an experiment's state and, as all of it, a fold of the log: whoever reads the
-same decisions in the same order gives the same column to the same feature. What was added since a
-mark can be taken back, for a decision that was never written down.
+A vocabulary is part of an experiment's state and, as all of it, a fold of the log: whoever reads
+the same decisions in the same order gives the same column to the same feature. What was added since
+a mark can be taken back, for a decision that was never written down.
 """
 
 import mmh3
@@ -55,7 +55,7 @@ class Vocabulary:
         return place
 
     def category(self, field: str, value: str, most: int) -> str:
-        """Return the feature `field=value`; `field=(other)` after `most` other values of the field."""
+        """Return the feature `field=value`, or `field=(other)` after `most` other values."""
         values = self.values.setdefault(field, {})
         feature = values.get(value)
         if feature is not None:

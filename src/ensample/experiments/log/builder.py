@@ -1,8 +1,8 @@
 """The log of an experiment, built from its events piece by piece.
 
-Events are read twice: first for the outcome of each decision, which may be known long after it, then
-for the decisions themselves. So no more is held at once than a piece of rows and some two hundred
-bytes a decision.
+Events are read twice: first for the outcome of each decision, which may be known long after it,
+then for the decisions themselves. So no more is held at once than a piece of rows and some two
+hundred bytes a decision.
 """
 
 import heapq

@@ -1,17 +1,18 @@
 """dsjson, the log format of Vowpal Wabbit and of Azure Personalizer, both ways.
 
-A line is a decision, its keys in this order: `_label_cost` (minus the reward), `_label_probability`,
-`_label_Action` (from 1), `_labelIndex` (from 0), `o` (outcomes), `Timestamp`, `Version`, `EventId`,
-`a` (the actions by number from 1, the chosen one first), `c` (what was known, with the actions in
-`_multi`), `p` (the propensities in the order of `a`), `VWState`. Decisions that were never shown have
-no line. Skipped are lines that say so (`_skipLearn`), and those about a decision elsewhere, by its
-`EventId`: a reward that came too late, that it was shown. Any other line is none of dsjson.
+A line is a decision, its keys in this order: `_label_cost` (minus the reward),
+`_label_probability`, `_label_Action` (from 1), `_labelIndex` (from 0), `o` (outcomes), `Timestamp`,
+`Version`, `EventId`, `a` (the actions by number from 1, the chosen one first), `c` (what was known,
+with the actions in `_multi`), `p` (the propensities in the order of `a`), `VWState`. Decisions that
+were never shown have no line. Skipped are lines that say so (`_skipLearn`), and those about a
+decision elsewhere, by its `EventId`: a reward that came too late, that it was shown. Any other line
+is none of dsjson.
 
 Rewards that came after the wait are in `_lateRewards`, a key of our own that VW skips:
 [{"v": value, "t": time}, ...].
 
-Ours has the context in the namespace `Context` and each action, with its name as `_tag`, in `Action`,
-so that `-q CA` crosses them. VW has no lists of words: `"tags": ["tennis"]` is written
+Ours has the context in the namespace `Context` and each action, with its name as `_tag`, in
+`Action`, so that `-q CA` crosses them. VW has no lists of words: `"tags": ["tennis"]` is written
 `"tags[]": {"tennis": true}`, and read back. Others' lines are read too: an action without a tag is
 called by its id or name or, without these, by its number.
 """

@@ -1,12 +1,12 @@
 """The Open Bandit Dataset as a log, from where the user has put the files: nothing is downloaded.
 
-Columns of `{campaign}.csv`: `timestamp`, `item_id`, `position` (1 to 3), `click`, `propensity_score`,
-`user_feature_0` to `user_feature_3` (hashed words) and `user-item_affinity_0`, ..., one number for
-each item.
+Columns of `{campaign}.csv`: `timestamp`, `item_id`, `position` (1 to 3), `click`,
+`propensity_score`, `user_feature_0` to `user_feature_3` (hashed words) and `user-item_affinity_0`,
+..., one number for each item.
 
-Reference: Y. Saito, S. Aihara, M. Matsutani and Y. Narita, "Open Bandit Dataset and Pipeline: Towards
-Realistic and Reproducible Off-Policy Evaluation", NeurIPS Datasets and Benchmarks 2021, arXiv
-2008.07146.
+Reference: Y. Saito, S. Aihara, M. Matsutani and Y. Narita, "Open Bandit Dataset and Pipeline:
+Towards Realistic and Reproducible Off-Policy Evaluation", NeurIPS Datasets and Benchmarks 2021,
+arXiv 2008.07146.
 """
 
 import os
@@ -31,11 +31,11 @@ def read_open_bandit(
 ) -> "polars.DataFrame":
     """Read a file of the Open Bandit Dataset as a log for `evaluate`.
 
-    The context has the user's features and the position; with `affinities` also the user's with each
-    item, as numbers. Actions are the items by number. Where all propensities are 1/K (the policy
-    `random`), the log has `offer` and `propensities` too, so that a recipe can be asked what it would
-    have earned in that policy's place: `evaluate(log, recipe, question="replay")`. `item_context.csv`,
-    where it is beside the file, says which items there are.
+    The context has the user's features and the position; with `affinities` also the user's with
+    each item, as numbers. Actions are the items by number. Where all propensities are 1/K (the
+    policy `random`), the log has `offer` and `propensities` too, so that a recipe can be asked what
+    it would have earned in that policy's place: `evaluate(log, recipe, question="replay")`.
+    `item_context.csv`, where it is beside the file, says which items there are.
 
     >>> import ensample as es, tempfile, pathlib
     >>> names = "timestamp,item_id,position,click,propensity_score,user_feature_0"

@@ -1,4 +1,5 @@
-"""The log as a table: one row for each decision, with its outcome. docs/log.md says what columns mean.
+"""The log as a table: one row for each decision, with its outcome. docs/log.md says what columns
+mean.
 
 The library, the simulator, evaluation and the service write and read this and nothing else. This is
 version 2 of the schema.

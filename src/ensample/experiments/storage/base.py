@@ -41,7 +41,10 @@ class Reading(Protocol):
 
 
 class Storage(Reading, Protocol):
-    """The place where one experiment keeps its events. `count` has those of the present batch too."""
+    """The place where one experiment keeps its events.
+
+    `count` has those of the present batch too.
+    """
 
     @property
     def slow(self) -> bool:
@@ -52,7 +55,7 @@ class Storage(Reading, Protocol):
 
     @property
     def rollbacks(self) -> int:
-        """Batches that were undone, where `count` alone does not tell: others may have added events."""
+        """The number of batches that were undone, if `count` alone does not tell."""
 
     @property
     def room(self) -> int:
@@ -78,7 +81,7 @@ class Storage(Reading, Protocol):
 
 
 class DatabaseStorage(ABC):
-    """A storage that holds the events of a batch in memory until it ends, and then writes them at once."""
+    """A storage that holds the events of a batch in memory, and writes them when it ends."""
 
     slow = True
     rollbacks = 0

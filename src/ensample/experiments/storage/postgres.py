@@ -1,13 +1,15 @@
-"""Events in PostgreSQL: several servers write to one log, one batch at a time, and fold the same state.
+"""Events in PostgreSQL: several servers write to one log, one batch at a time, and fold the same
+state.
 
     ensample_streams     experiment, head (the number of events), epoch
     ensample_events      (experiment, seq), id of the decision, JSON; seq counts from 0 without gaps
     ensample_snapshots   (experiment, seq), hash, content
 
-A batch locks its stream's row (`SELECT head ... FOR UPDATE`), takes in what others have added since, answers, writes
-seq = head .. head + n - 1 and the new head, and commits. So the order of events is the order of the locks, and a server that
-lost its connection has lost its batch with it. The epoch counts who took the stream over (`take_over`): a writer that opened
-it in an earlier one is fenced, and keeps nothing.
+A batch locks its stream's row (`SELECT head ... FOR UPDATE`), takes in what others have added
+since, answers, writes seq = head .. head + n - 1 and the new head, and commits. So the order of
+events is the order of the locks, and a server that lost its connection has lost its batch with it.
+The epoch counts who took the stream over (`take_over`): a writer that opened it in an earlier one
+is fenced, and keeps nothing.
 """
 
 import errno
@@ -26,17 +28,22 @@ from ensample.experiments.storage.postgres_pool import (
     database_errors,
 )
 
-CHUNK = 200  # events read together: they arrive in a fraction of `postgres_pool.ANSWER` also where contexts are large
+CHUNK = 200  # events read together: a fraction of `postgres_pool.ANSWER`, large ones too
 WHOLE_SNAPSHOTS = 2  # of which the content is kept
-ROOM = 500_000_000  # bytes of one: a field has 1 GB, and bytes that are sent as text take two signs each
+ROOM = 500_000_000  # bytes of one: a field has 1 GB, and a byte that is sent takes two
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS ensample_streams (experiment text PRIMARY KEY, head bigint NOT NULL, epoch bigint NOT NULL);
-CREATE TABLE IF NOT EXISTS ensample_events (
-    experiment text NOT NULL, seq bigint NOT NULL, id text, event text NOT NULL, PRIMARY KEY (experiment, seq)
+CREATE TABLE IF NOT EXISTS ensample_streams (
+    experiment text PRIMARY KEY, head bigint NOT NULL, epoch bigint NOT NULL
 );
-CREATE INDEX IF NOT EXISTS ensample_events_of_a_decision ON ensample_events (experiment, id) WHERE id IS NOT NULL;
+CREATE TABLE IF NOT EXISTS ensample_events (
+    experiment text NOT NULL, seq bigint NOT NULL, id text, event text NOT NULL,
+    PRIMARY KEY (experiment, seq)
+);
+CREATE INDEX IF NOT EXISTS ensample_events_of_a_decision
+    ON ensample_events (experiment, id) WHERE id IS NOT NULL;
 CREATE TABLE IF NOT EXISTS ensample_snapshots (
-    experiment text NOT NULL, seq bigint NOT NULL, hash text NOT NULL, content bytea, PRIMARY KEY (experiment, seq)
+    experiment text NOT NULL, seq bigint NOT NULL, hash text NOT NULL, content bytea,
+    PRIMARY KEY (experiment, seq)
 );
 """
 SETTLING = 8_615_102  # the number of the lock under which tables are made
@@ -49,16 +56,21 @@ LOCK = """
 SELECT head, epoch, clock_timestamp()
 FROM (SELECT head, epoch FROM ensample_streams WHERE experiment = %s FOR UPDATE) AS locked
 """  # the time is that after the wait for the lock
-READ = "SELECT event FROM ensample_events WHERE experiment = %s AND seq >= %s AND seq < %s ORDER BY seq LIMIT %s"
+READ = """
+SELECT event FROM ensample_events WHERE experiment = %s AND seq >= %s AND seq < %s
+ORDER BY seq LIMIT %s
+"""
 HISTORY = (
     "SELECT event FROM ensample_events WHERE experiment = %s AND id = %s AND seq < %s ORDER BY seq"
 )
 APPEND = """
 INSERT INTO ensample_events (experiment, seq, id, event)
-SELECT %s, %s + place - 1, id, event FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS rows (id, event, place)
+SELECT %s, %s + place - 1, id, event
+FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS rows (id, event, place)
 """
 SNAPSHOTS = """
-SELECT seq, hash, octet_length(content) FROM ensample_snapshots WHERE experiment = %s AND seq <= %s ORDER BY seq DESC
+SELECT seq, hash, octet_length(content) FROM ensample_snapshots
+WHERE experiment = %s AND seq <= %s ORDER BY seq DESC
 """
 CONTENT = "SELECT content FROM ensample_snapshots WHERE experiment = %s AND seq = %s"
 KEEP = """
@@ -70,7 +82,8 @@ TAKE_OVER = """
 UPDATE ensample_streams SET epoch = epoch + 1 WHERE experiment = %s RETURNING head, epoch
 """
 FORGET = """
-UPDATE ensample_snapshots SET content = NULL WHERE experiment = %s AND content IS NOT NULL AND seq NOT IN
+UPDATE ensample_snapshots SET content = NULL
+WHERE experiment = %s AND content IS NOT NULL AND seq NOT IN
 (SELECT seq FROM ensample_snapshots WHERE experiment = %s ORDER BY seq DESC LIMIT %s)
 """
 
@@ -81,7 +94,7 @@ def is_address(text: str) -> bool:
 
 
 def prepared_database(address: str) -> None:
-    """Make the tables where they are not there; two servers that start together do it one after the other."""
+    """Make the tables if they are not there; two servers do it one after the other."""
     with (
         closing(connected(address)) as connection,
         database_errors("make tables"),
@@ -255,7 +268,10 @@ class PostgresStorage(DatabaseStorage):
             raise NameTaken("name", self.experiment, expected)
 
     def _undo(self) -> None:
-        """Forget the batch. A commit whose answer was lost is seen when the stream is locked again."""
+        """Forget the batch.
+
+        A commit whose answer was lost is seen when the stream is locked again.
+        """
         self._kept = self._head
         self.rollbacks += 1
 
@@ -270,5 +286,5 @@ class PostgresStorage(DatabaseStorage):
 
 
 def as_stored(id: str) -> str:
-    """PostgreSQL's texts have no null character: such an id is looked up by another spelling, which no other id has."""
+    """Spell an id without null characters, which PostgreSQL's texts have not, as no other id."""
     return id.replace("\\", "\\\\").replace("\0", "\\0") if "\0" in id or "\\" in id else id

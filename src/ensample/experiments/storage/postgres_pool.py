@@ -1,4 +1,5 @@
-"""Connection pool of a server to a PostgreSQL. Every call ends in time, whatever fails: database, network or server.
+"""Connection pool of a server to a PostgreSQL. Every call ends in time, whatever fails: database,
+network or server.
 
     what is limited                    by                                          after
     a wait for a free connection       the pool                                    CONNECTION
@@ -7,8 +8,8 @@
     a transaction of a paused server   the database (idle_in_transaction_...)      IDLE
     a statement that nobody waits for  the database (statement_timeout)            STATEMENT
 
-A server that computes for longer than IDLE within a transaction sends `SELECT 1` every BEAT. One that is paused or cut off does
-not, so the database ends its transaction and with it the lock.
+A server that computes for longer than IDLE within a transaction sends `SELECT 1` every BEAT. One
+that is paused or cut off does not, so the database ends its transaction and with it the lock.
 """
 
 import errno
@@ -26,13 +27,8 @@ from ensample.errors import ForkError, StorageError
 from ensample.extras import package
 from ensample.fork_safety import register
 
-CONNECTION, LOCK, ANSWER, IDLE, STATEMENT = (
-    2.0,
-    2.0,
-    2.5,
-    1.5,
-    60.0,
-)  # seconds; two in a row stay below 5
+# Seconds; two in a row stay below 5.
+CONNECTION, LOCK, ANSWER, IDLE, STATEMENT = 2.0, 2.0, 2.5, 1.5, 60.0
 BEAT, TICK = 0.3, 0.05  # seconds between two keep-alives, and between two looks of the watchdog
 PAUSE = 1.0  # seconds after a call without an answer in which no other one is tried
 SPEED = 1_000_000  # bytes a second that a database takes or gives at least
@@ -81,7 +77,10 @@ def connected(address: str) -> Any:
 
 @contextmanager
 def database_errors(call: str) -> Iterator[None]:
-    """Convert errors of the database. The address, which may have a password, and experiments are not in them."""
+    """Convert errors of the database.
+
+    The address, which may have a password, and experiments are not in them.
+    """
     try:
         yield
     except Exception as error:
@@ -93,7 +92,10 @@ def database_errors(call: str) -> Iterator[None]:
 
 
 class Session:
-    """A connection while it is borrowed. Its statements are limited in time, and its transaction is kept alive."""
+    """A connection while it is borrowed.
+
+    Its statements are limited in time, and its transaction is kept alive.
+    """
 
     def __init__(self, pool: "PostgresPool", connection: Any) -> None:
         self.connection, self._pool = connection, pool
@@ -108,7 +110,7 @@ class Session:
     def execute(
         self, call: str, query: str, values: tuple[Any, ...] = (), size: int = 0
     ) -> list[Any]:
-        """Return the rows of a statement; `call` says in an error what it was for, `size` how many bytes go either way."""
+        """Return the rows of a statement. `call` is for errors, `size` the bytes that are sent."""
         self._pool.check_process()  # before the mutex, which a fork may have left locked
         with self._mutex:
             return self._execute(call, query, values, size)
@@ -132,7 +134,7 @@ class Session:
         return rows
 
     def watch(self, now: float) -> None:
-        """Shut down a socket on which no answer came; keep a transaction alive in which the server computes."""
+        """Shut down a socket without an answer; keep a transaction alive while we compute."""
         if now > self._deadline:
             self._cut()
         elif self._deadline == math.inf and now > self._used + BEAT:
@@ -159,12 +161,12 @@ class Session:
 
 
 class PostgresPool:
-    """All connections of a server to a PostgreSQL, `size` at most, and a watchdog of those at work."""
+    """Connections of a server to a PostgreSQL, `size` at most, and a watchdog."""
 
     def __init__(self, address: str, size: int = SIZE) -> None:
         psycopg_pool: Any = package("psycopg_pool", USER)
         self.address, self.size = address, size
-        self.failure = ""  # the last call that failed for want of a connection or an answer; "" once one succeeds
+        self.failure = ""  # the last call without connection or answer; "" once one succeeds
         self._failed_at = -math.inf
         self._sessions: set[Session] = set()
         self._closed = threading.Event()
@@ -182,7 +184,7 @@ class PostgresPool:
         register(self)
 
     def after_fork_in_child(self, at_rest: bool) -> None:
-        """Refuse all use: connections and threads are those of the parent, so nothing is sent and nothing is freed."""
+        """Refuse all use: connections and threads are the parent's. Nothing is sent, or freed."""
         self._inherited = ForkError(
             "a pool of connections to postgresql", "opened in the process that uses it"
         )
@@ -212,7 +214,7 @@ class PostgresPool:
     def _begun(
         self, call: str, query: str, values: tuple[Any, ...], size: int
     ) -> "tuple[Session, list[Any]]":
-        """Borrow a connection on which the first statement works: those that were closed while idle are replaced."""
+        """Borrow a connection on which the first statement works: stale ones are replaced."""
         for attempt in range(self.size + 1):
             session = self._borrowed(call)
             try:
@@ -244,7 +246,7 @@ class PostgresPool:
         self._pool.putconn(session.connection)
 
     def failed(self, why: str) -> StorageError:
-        """Note that the database does not answer: calls within the next PAUSE seconds do not wait for it."""
+        """Note that the database does not answer: for PAUSE seconds calls do not wait for it."""
         self._failed_at = time.monotonic()
         self.note(why)
         return StorageError(errno.EIO, why, "postgresql")

@@ -1,4 +1,5 @@
-"""Events in a file: SQLite through apsw, with a write-ahead log that is synced before a batch is over.
+"""Events in a file: SQLite through apsw, with a write-ahead log that is synced before a batch is
+over.
 
     meta        what this file is
     events      seq, id of the decision, JSON; seq counts from 0 without gaps
@@ -80,7 +81,7 @@ class SQLiteStorage(DatabaseStorage):
         return self._file.lock
 
     def after_fork_in_child(self, at_rest: bool) -> None:
-        """Refuse the file of the parent, and keep its lock unless its connection could be closed."""
+        """Refuse the parent's file; keep its lock unless its connection could be closed."""
         if not self.closed:
             self.closed, self._inherited = True, inherited(self.path)
             if self._file.refuse_child(at_rest):

@@ -52,14 +52,14 @@ class SQLiteFile:
         return [from_json(text) for (text,) in self.all(query, id, stop)]
 
     def snapshots(self, stop: int) -> Iterator[Snapshot]:
-        """Yield the snapshots, each with its content, which is large, read only when its turn comes."""
+        """Yield the snapshots. The content of each, which is large, is read when its turn comes."""
         query = "SELECT seq, hash FROM snapshots WHERE seq <= ? ORDER BY seq DESC"
         for seq, hash in self.all(query, stop):
             found = self.all("SELECT content FROM snapshots WHERE seq = ?", seq)
             yield Snapshot(seq, found[0][0] if found else None, hash)
 
     def refuse_child(self, at_rest: bool) -> bool:
-        """Refuse the parent's connection in the child of a fork; return True if it could be closed."""
+        """Refuse to work in the child of a fork; return True if the connection could be closed."""
         self.lock = RefusedLock(inherited(self.path))
         return close_inherited(self.apsw, self.connection, at_rest)
 
@@ -126,9 +126,9 @@ def inherited(path: Path) -> ForkError:
 def close_inherited(apsw: Any, connection: Any, at_rest: bool) -> bool:
     """Close a parent's connection in the child of a fork, without touching the parent's files.
 
-    SQLite documents SQLITE_FCNTL_NULL_IO for this. It has to be closed, as a later connection to the
-    file would otherwise share locks that this process does not have. One that is in use cannot be:
-    it is kept for ever, as freeing it would close it. Return True if it is closed.
+    SQLite documents SQLITE_FCNTL_NULL_IO for this. It has to be closed, as a later connection to
+    the file would otherwise share locks that this process does not have. One that is in use cannot
+    be: it is kept for ever, as freeing it would close it. Return True if it is closed.
     """
     if at_rest and not connection.in_transaction:
         connection.file_control("main", apsw.SQLITE_FCNTL_NULL_IO, 0)

@@ -14,9 +14,11 @@ except ImportError:  # Windows: the database's own locks are all there is
 
 
 class WriterLock:
-    """Held on `path-lock`, a file of its own: closing another handle of the database itself would drop its locks.
+    """Held on `path-lock`, a file of its own: closing another handle of the database itself would
+    drop its locks.
 
-    Who lets go of it takes the file away first. So a lock counts only if it is on the file that the name stands for.
+    Who lets go of it takes the file away first. So a lock counts only if it is on the file that the
+    name stands for.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,7 +57,7 @@ class WriterLock:
             self.leave_to_parent()
 
     def leave_to_parent(self) -> None:
-        """Close the file, in the child of a fork: the parent still holds the lock, for as long as the parent lives."""
+        """Close the file in the child of a fork. The parent keeps the lock while it lives."""
         if self._file is not None:
             self._file.close()
             self._file = None
