@@ -8,6 +8,7 @@ time as many seconds. Features are in the rows only of arms that change.
 import threading
 from collections.abc import Callable
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +23,19 @@ from ensample.types import FloatArray, IntArray
 
 SECOND = 1_000_000  # microseconds
 
-Watch = Callable[[int, Policy, Problem, FloatArray | None, Decision, float], None]
-"""Called before a reward is learned, with (round, policy, problem, arms, decision, reward)."""
+
+class LiveRound(NamedTuple):
+    """A round of a live policy, before its reward is learned."""
+
+    t: int
+    policy: Policy
+    problem: Problem  # of this round
+    features: FloatArray | None  # of arms that change
+    decision: Decision
+    reward: float
+
+
+Watch = Callable[[LiveRound], None]
 
 
 def run_live(
@@ -64,7 +76,7 @@ def run_live(
             arm, x = decision.arm, decision.features
             reward = now.reward(x, generators.noise)
             if watch is not None:
-                watch(t, policy, now, offered, decision, reward)
+                watch(LiveRound(t, policy, now, offered, decision, reward))
             policy.update(decision, reward)
         regret += now.best_mean(offered) - now.mean(x)
         if pulls is not None:
@@ -92,26 +104,13 @@ class RunLog:
         with self.lock:
             self.rows[run] = rows
 
-        def add(
-            t: int,
-            policy: Policy,
-            problem: Problem,
-            features: FloatArray | None,
-            decision: Decision,
-            reward: float,
-        ) -> None:
-            rows.append(self.row(run, policy, features, decision, reward))
+        def add(now: LiveRound) -> None:
+            rows.append(self.row(run, now))
 
         return add
 
-    def row(
-        self,
-        run: int,
-        policy: Policy,
-        features: FloatArray | None,
-        decision: Decision,
-        reward: float,
-    ) -> Row:
+    def row(self, run: int, now: LiveRound) -> Row:
+        policy, features, decision = now.policy, now.features, now.decision
         listed = policy.arms.rows if features is None else features
         if decision.arm is None or listed is None:
             expected = "arms that are listed: others have no numbers to log"
@@ -140,7 +139,7 @@ class RunLog:
             "baseline": None,
             "share": 0.0,
             "active": True,
-            "reward": float(reward),
+            "reward": float(now.reward),
             "outcome": "applied",
             "reward_time": decision.round * SECOND,
             "duplicate": 0,

@@ -1,27 +1,26 @@
-"""`theory.measure`: the general theorem as an instrument. It plays live policies, so it is at home here, above them."""
+"""`theory.measure`: what the general theorem asks of a recipe, measured on its live policy."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from ensample.arms import Offer
 from ensample.checks import instance, number, whole
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
-from ensample.policies.decision import LAST_ROUND, Decision
+from ensample.policies.decision import LAST_ROUND
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.problems import Family, Problem, example_of, setting_of
 from ensample.randomness import RunGenerators
-from ensample.simulation.live import run_live
+from ensample.simulation.live import LiveRound, run_live
 from ensample.theory import Measurement, Setting, regret_bound
 from ensample.types import FloatArray
 
-ROUNDING = 1e-12  # by which a promise may miss the best mean and still be called optimistic
+ROUNDING = 1e-12  # by which a theta may miss the best mean and still be called optimistic
 
 
-class RoundLook(NamedTuple):
-    """What one round says."""
+class RoundMeasurement(NamedTuple):
+    """Measurement of one round."""
 
     error: float  # |theta_t - theta*|_V
     optimism: float  # P(max_x x'theta_t >= x*'theta* | the past)
@@ -38,19 +37,23 @@ def measure(
     redraws: int = 200,
     progress: Callable[[int, int], None] | None = None,
 ) -> Measurement:
-    """Estimate gamma and p of the general theorem for any recipe, and what `regret_bound` then says.
+    """Estimate gamma and p of the general theorem for any recipe, and its bound.
 
-    The theorem: if |theta_t - theta*|_V <= gamma and P(theta_t is optimistic | the past) >= p in all rounds, then the regret is
-    at most B(gamma, p). The recipe's live policy plays `runs` runs of `horizon` rounds and is looked at in `moments` rounds,
-    evenly spaced on a logarithmic scale. p comes from all members, weighted as the member rule does, or from `redraws` of the
-    model where each round has its own. Both are estimates: a p of 0 says that no member was optimistic in some round, not that
-    none could have been, and rounds that were not looked at may have been worse.
+    The theorem: if |theta_t - theta*|_V <= gamma and P(theta_t is optimistic | the past) >= p in
+    all rounds, then the regret is at most B(gamma, p) (`regret_bound`). The recipe's live policy
+    plays `runs` runs of `horizon` rounds, and `moments` rounds are measured, evenly spaced on a
+    logarithmic scale. p comes from all members, weighted as the member rule does, or from `redraws`
+    of the model where each round has its own. Both are estimates: a p of 0 says that no member was
+    optimistic in some round, not that none could have been, and rounds that were not measured may
+    have been worse.
 
-    Any recipe whose model has `estimates`, also one's own. `gram` is the model's, or lam I + sum x x' where it has none. The
-    problem must be linear. `progress` is called with the number of finished runs and of all.
+    Any recipe will do whose model has `estimates`, also one's own. `gram` is the model's, or lam I
+    + sum x x' where it has none. The problem must be linear. `progress` is called with the number
+    of finished runs and of all.
 
     >>> import ensample as es
-    >>> found = es.theory.measure(es.LinUCB(2.0), es.problem("sphere", dim=3, arms=10), horizon=200, runs=3)
+    >>> problem = es.problem("sphere", dim=3, arms=10)
+    >>> found = es.theory.measure(es.LinUCB(2.0), problem, horizon=200, runs=3)
     >>> found.p, 2.0 <= found.gamma <= 4.0, found.regret < found.bound
     (1.0, True, True)
 
@@ -61,73 +64,60 @@ def measure(
         raise WrongType("problem", problem, "a LinearProblem or a family such as problem('sphere')")
     require_linear(example_of(problem))
     if recipe.intercept:
-        raise InvalidArgument(
-            "recipe", recipe, "one without an intercept, which the theorem knows nothing of"
-        )
-    horizon, runs, seed = (
-        whole("horizon", horizon, 1),
-        whole("runs", runs, 1),
-        whole("seed", seed, 0),
-    )
-    moments, redraws = whole("moments", moments, 1), whole("redraws", redraws, 1)
+        expected = "one without an intercept, which the theorem knows nothing of"
+        raise InvalidArgument("recipe", recipe, expected)
+    horizon, runs = whole("horizon", horizon, 1), whole("runs", runs, 1)
+    seed, moments = whole("seed", seed, 0), whole("moments", moments, 1)
+    redraws = whole("redraws", redraws, 1)
     require_estimates(recipe, problem)
     setting = setting_of(problem, horizon, recipe.lam, number("delta", delta, most=1.0, above=0.0))
-    marked = np.unique(np.geomspace(1, horizon, min(moments, horizon)).round().astype(np.int64)) - 1
-    rngs, looks, regrets = RunGenerators(seed, 0), [], []
+    chosen = np.unique(np.geomspace(1, horizon, min(moments, horizon)).round().astype(np.int64)) - 1
+    generators, end, stop = RunGenerators(seed, 0), np.array([horizon]), np.zeros(1, np.int64)
+    measured, regrets = [], []
     for r in range(runs):
-        rngs.move(r)
-        drawn = problem.draw(rngs.problem) if isinstance(problem, Family) else problem
-        watched = Watched(set(marked.tolist()), redraws)
-        end = np.array([horizon], np.int64)
-        regret, _ = run_live(recipe, drawn, end, rngs, np.zeros(1, np.int64), watched)
+        generators.move(r)
+        drawn = problem.draw(generators.problem) if isinstance(problem, Family) else problem
+        meter = Meter(set(chosen.tolist()), redraws)
+        regret, _ = run_live(recipe, drawn, end, generators, stop, meter)
         regrets.append(float(regret[-1]))
-        looks.append(np.array(watched.looks))  # [moments, 2]
+        measured.append(np.array(meter.found))  # [moments, 2]
         if progress is not None:
             progress(r + 1, runs)
-    return summary(looks, regrets, setting)
+    return summary(measured, regrets, setting)
 
 
-class Watched:
-    """Looks at a policy in some rounds of a run, after its decision and before the reward."""
+class Meter:
+    """Measures some rounds of a run, after the decision and before the reward is learned."""
 
     def __init__(self, rounds: set[int], redraws: int) -> None:
         self.rounds, self.redraws = rounds, redraws
-        self.looks: list[RoundLook] = []
+        self.found: list[RoundMeasurement] = []
         self.played: list[FloatArray] = []
 
-    def __call__(
-        self,
-        t: int,
-        policy: Policy,
-        problem: Problem,
-        offered: FloatArray | None,
-        decision: Decision,
-        reward: float,
-    ) -> None:
-        if t in self.rounds:
-            self.looks.append(self.look(policy, problem, offered, decision))
-        self.played.append(decision.features)
+    def __call__(self, now: LiveRound) -> None:
+        if now.t in self.rounds:
+            self.found.append(self.measured(now))
+        self.played.append(now.decision.features)
 
-    def look(
-        self, policy: Policy, problem: Problem, offered: FloatArray | None, decision: Decision
-    ) -> RoundLook:
-        model, round = policy.model, decision.round
-        thetas = estimates(policy, round)  # [m, d], or the round's own
-        acting = thetas[0 if model.size is None else decision.member]
-        if model.size is None:  # far from any round that will be played
+    def measured(self, now: LiveRound) -> RoundMeasurement:
+        model, round = now.policy.model, now.decision.round
+        thetas = estimates(now.policy, round)  # [m, d], or the round's own
+        acting = thetas[0 if model.size is None else now.decision.member]
+        if model.size is None:  # redraw, with rounds far from any that will be played
             first = LAST_ROUND // 2 + round * self.redraws
-            thetas = np.vstack([estimates(policy, first + k) for k in range(self.redraws)])
-        offer = policy.arms if offered is None else policy.arms.offer(offered)
-        promised = promises(offer, thetas)
+            draws = [estimates(now.policy, first + k) for k in range(self.redraws)]
+            thetas = np.vstack(draws)
+        arms = now.policy.arms
+        offer = arms if now.features is None else arms.offer(now.features)
+        rows = offer.rows
+        best = offer.promises(thetas) if rows is None else (thetas @ rows.T).max(axis=1)
         weights = np.ones(len(thetas))
         if model.size is not None and model.rule is not None:
-            weights = np.asarray(model.rule.weights(round, model.size, lambda: promised))
-        optimistic = promised >= problem.best_mean(offered) - ROUNDING
-        gap = acting - problem.theta
-        return RoundLook(
-            float(np.sqrt(gap @ self.gram(policy) @ gap)),
-            float(weights @ optimistic / weights.sum()),
-        )
+            weights = np.asarray(model.rule.weights(round, model.size, lambda: best))
+        optimistic = best >= now.problem.best_mean(now.features) - ROUNDING
+        gap = acting - now.problem.theta
+        error = float(np.sqrt(gap @ self.gram(now.policy) @ gap))
+        return RoundMeasurement(error, float(weights @ optimistic / weights.sum()))
 
     def gram(self, policy: Policy) -> FloatArray:
         try:
@@ -138,11 +128,13 @@ class Watched:
 
 
 def estimates(policy: Policy, round: int) -> FloatArray:
-    """theta^j of every member, or the round's: [m, d]."""
+    """Return theta^j of every member, or the round's: [m, d]."""
+    model = policy.model
     try:
-        found = policy.model.at(round).estimates(round)
+        found = model.at(round).estimates(round)
     except AttributeError:
-        expected = f"one whose model has `estimates`, theta^j of each member; {type(policy.model).__name__} has none"
+        lacks = f"{type(model).__name__} has none"
+        expected = f"one whose model has `estimates`, theta^j of each member; {lacks}"
         raise InvalidArgument("recipe", policy.recipe, expected) from None
     return found
 
@@ -152,38 +144,25 @@ def require_estimates(recipe: Recipe, problem: Problem | Family) -> None:
     estimates(recipe.start(example_of(problem).arms, seed=0), 0)
 
 
-def promises(offer: Offer, thetas: FloatArray) -> FloatArray:
-    """max_x x'theta of each: [m]."""
-    return (
-        offer.promises(thetas)
-        if offer.rows is None
-        else np.asarray((thetas @ offer.rows.T).max(axis=1))
-    )
-
-
 def require_linear(problem: Problem) -> None:
     """Raise unless means are x'theta, with one theta."""
     if type(problem).mean is not Problem.mean:
-        raise InvalidArgument(
-            "problem", problem, "a linear problem: means x'theta, which the theorem is about"
-        )
+        expected = "a linear problem: means x'theta, which the theorem is about"
+        raise InvalidArgument("problem", problem, expected)
     if problem.moves:
-        raise InvalidArgument(
-            "problem", problem, "one theta for all rounds, which the theorem is about"
-        )
+        expected = "one theta for all rounds, which the theorem is about"
+        raise InvalidArgument("problem", problem, expected)
 
 
-def summary(looks: list[FloatArray], regrets: list[float], setting: Setting) -> Measurement:
-    """Over runs the quantiles at delta, each of the worst round; over all rounds the medians."""
-    worst, least = [run[:, 0].max() for run in looks], [run[:, 1].min() for run in looks]
-    gamma = float(np.quantile(worst, 1.0 - setting.delta, method="higher"))
-    p = float(np.quantile(least, setting.delta, method="lower"))
-    bound: float | None
+def summary(measured: list[FloatArray], regrets: list[float], setting: Setting) -> Measurement:
+    """Return quantiles at delta over runs, each of the worst round, and medians over all rounds."""
+    errors, optimism = [run[:, 0].max() for run in measured], [run[:, 1].min() for run in measured]
+    gamma = float(np.quantile(errors, 1.0 - setting.delta, method="higher"))
+    p = float(np.quantile(optimism, setting.delta, method="lower"))
     try:
         bound = regret_bound(gamma, p, setting) if p > 0.0 else np.inf
     except AssumptionError:
         bound = None
-    error, optimism = np.median(np.vstack(looks), axis=0).tolist()
-    return Measurement(
-        gamma, p, error, optimism, bound, float(np.mean(regrets)), setting, len(looks)
-    )
+    error, share = np.median(np.vstack(measured), axis=0).tolist()
+    regret = float(np.mean(regrets))
+    return Measurement(gamma, p, error, share, bound, regret, setting, len(measured))
