@@ -16,7 +16,7 @@ from ensample.models import LinearEnsemble, LinearModel
 from ensample.models.ridge import new_ridge, new_scales, scale_views
 from evidence import holds
 from naive.calibration import PRIOR_COUNT, Textbook, fixed_point, most_likely
-from simulation.test_lazy_law import p_value
+from simulation.test_laws import p_value
 
 FEATURES = np.random.default_rng(3).standard_normal((8, 4)) * [1.0, 5.0, 0.1, 2.0]
 THETA = np.array([0.5, -0.1, 3.0, 0.2])

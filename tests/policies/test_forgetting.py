@@ -12,8 +12,7 @@ from ensample.randomness import Stream
 from ensample.simulation.dispatch import KERNELS, Evaluation
 from evidence import gaussian_p_value, holds
 from naive.forgetting import Fading
-from simulation.test_calibrated_law import WARMED
-from simulation.test_lazy_law import outcomes, p_value
+from simulation.test_laws import WARMED, outcomes, p_value
 
 ARMS = es.FiniteArms(np.random.default_rng(0).standard_normal((9, 3)) * [1.0, 0.3, 2.0])
 SETTING = es.Setting(dim=3, arms=9, horizon=100, noise=1.0, norm=1.0)

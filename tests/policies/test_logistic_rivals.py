@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import ensample as es
 from evidence import gaussian_p_value, holds
 from naive.generalized import exact_fit, sigmoid, variance
-from simulation.test_lazy_law import outcomes, p_value
+from simulation.test_laws import outcomes, p_value
 
 FEATURES = np.random.default_rng(1).standard_normal((6, 3))
 ARMS = es.FiniteArms(FEATURES)
