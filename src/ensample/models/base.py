@@ -24,7 +24,7 @@ Choice = tuple[int, int | None, FloatArray]
 
 
 class Advice(NamedTuple):
-    """What a policy would do in a round."""
+    """The answer of a recipe for a round."""
 
     member: int
     arm: int

@@ -63,9 +63,8 @@ class TorchNets(Nets):
         self.gain = self._gain(examples, rng)
 
     def _made(self, count: int, rng: Generator) -> list[Any]:
-        """Modules whose initial parameters follow from `rng` alone; torch's own generator is left
-        as it was.
-        """
+        """Return modules whose initial parameters follow from `rng` alone; torch's own generator is
+        left as it was."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng.integers(1 << 62)))
             modules = [self.factory(self.dim) for _ in range(count)]
@@ -84,7 +83,7 @@ class TorchNets(Nets):
         return modules
 
     def _gain(self, examples: list[Any], rng: Generator) -> float:
-        """The standard deviation of outputs before the first observation, where features are
+        """Return the standard deviation of outputs before the first observation, where features are
         standard normal.
         """
         rows = torch.from_numpy(rng.standard_normal((ROWS, self.dim)))
@@ -111,7 +110,7 @@ class TorchNets(Nets):
         return self._spreads
 
     def stacked(self, weights: FloatArray) -> dict[str, torch.Tensor]:
-        """Views of a vector [n]: the parameters of all members, [m, ...] each."""
+        """Return views of a vector [n]: the parameters of all members, [m, ...] each."""
         return {
             part.name: torch.from_numpy(weights[part.begin : part.end]).view(self.size, *part.shape)
             for part in self.parts
@@ -149,15 +148,14 @@ class TorchNets(Nets):
 
 
 def flat(outputs: torch.Tensor, rows: int) -> torch.Tensor:
-    """[B] of [B] or [B, 1]."""
+    """Return [B] of [B] or [B, 1]."""
     if outputs.shape not in ((rows,), (rows, 1)):
         raise ValueError(f"of {rows} rows it made {tuple(outputs.shape)}")
     return outputs.reshape(rows)
 
 
 def spread(name: str, modules: list[Any]) -> float:
-    """The standard deviation of one parameter's draws about their mean; 1 where it is always drawn
-    alike.
-    """
+    """Return the standard deviation of one parameter's draws about their mean; 1 where it is always
+    drawn alike."""
     drawn = torch.stack([dict(module.named_parameters())[name].detach() for module in modules])
     return float(drawn.std(correction=0)) or 1.0

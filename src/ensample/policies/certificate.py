@@ -103,7 +103,7 @@ def certify(policy: "Policy") -> Certificate:
 
 
 def certifiable(policy: "Policy") -> tuple[EnsembleSampling | LinUCB, Setting]:
-    """The recipe and its setting, or `AssumptionError` where nothing is proved of them."""
+    """Return the recipe and its setting, or `AssumptionError` where nothing is proved of them."""
     recipe, setting = policy.recipe, policy.recipe.setting
     if setting is None or not isinstance(recipe, EnsembleSampling | LinUCB):
         raise AssumptionError(
@@ -125,9 +125,8 @@ def certifiable(policy: "Policy") -> tuple[EnsembleSampling | LinUCB, Setting]:
 
 
 def round_bounds(policy: "Policy") -> FloatArray:
-    """What the regret of each round is at most, not yet clipped at 2S: the log is played again.
-    [rounds]
-    """
+    """Return what the regret of each round is at most, not yet clipped at 2S: the log is played
+    again. [rounds]"""
     recipe, setting = certifiable(policy)
     width, _ = width_of(recipe, setting)
     log, again = policy.log(), recipe.start(policy.arms, policy.seed, log=None)
@@ -149,7 +148,7 @@ def round_bounds(policy: "Policy") -> FloatArray:
 
 
 def width_of(recipe: EnsembleSampling | LinUCB, setting: Setting) -> tuple[Width, int]:
-    """The bound of a round, and how many times delta all of them together fail with."""
+    """Return the bound of a round, and how many times delta all of them together fail with."""
     if isinstance(recipe, LinUCB):
         return lambda model, policy, x: linucb_width(setting, model, x), 1
     if recipe.member == OptimisticMember():
@@ -164,7 +163,7 @@ def width_of(recipe: EnsembleSampling | LinUCB, setting: Setting) -> tuple[Width
 
 
 def linucb_width(setting: Setting, model: LinearModel, x: FloatArray) -> float:
-    """(beta_t + b) |X_t|."""
+    """Return (beta_t + b) |X_t|."""
     assert isinstance(model, OptimisticModel)
     return (model.beta + determinant_radius(setting, model.information)) * length(model, x)
 
@@ -177,7 +176,7 @@ def uniform_width(
     policy: "Policy",
     x: FloatArray,
 ) -> float:
-    """c |X_t| + (2c/p) mean_j |x^j|."""
+    """Return c |X_t| + (2c/p) mean_j |x^j|."""
     assert isinstance(model, LinearEnsemble) and policy.arms.rows is not None
     c = member_radius(recipe, setting, setting.horizon, model)
     votes, _ = model.votes_in(policy.round, policy.arms)
@@ -189,7 +188,7 @@ def uniform_width(
 
 
 def member_radius(recipe: EnsembleSampling, setting: Setting, n: int, model: LinearModel) -> float:
-    """b + g(n): how far a member is from theta*, in determinant form."""
+    """Return b + g(n): how far a member is from theta*, in determinant form."""
     known, law = max(0.0, model.information), recipe.reward_law
     log_failure = math.log(setting.delta) - math.log(2.0 * n)
     return determinant_radius(setting, known) + perturbation_scale(setting, law) * spread(
@@ -198,5 +197,5 @@ def member_radius(recipe: EnsembleSampling, setting: Setting, n: int, model: Lin
 
 
 def length(model: LinearModel, x: FloatArray) -> float:
-    """|x|_{V^-1}."""
+    """Return |x|_{V^-1}."""
     return math.sqrt(max(0.0, float(x @ model.inverse @ x)))

@@ -169,8 +169,8 @@ class EnsembleSampling(PerturbationRecipe):
         member: MemberRule = UNIFORM_MEMBER,
         sharp: bool = False,
     ) -> Self:
-        """The constants of Theorem 1 or, with `OptimisticMember()`, of the optimistic rule. Uniform
-        or optimistic only.
+        """Return the constants of Theorem 1 or, with `OptimisticMember()`, of the optimistic rule.
+        Uniform or optimistic only.
 
         `sharp=True` takes no more members than a better inequality asks for (`theory.sharp_size`,
         `theory.sharp_optimistic_size`), with the same guarantee.
@@ -200,8 +200,8 @@ class EnsembleSampling(PerturbationRecipe):
         return cls(size=size, member=member, **cls.theorem_fields(setting, perturbation))
 
     def guarantee(self, setting: Setting) -> Guarantee:
-        """Theorem 1 for the uniform rule, the bound of the optimistic rule for that, at their laws
-        and with enough members.
+        """Return Theorem 1 for the uniform rule, the bound of the optimistic rule for that, at
+        their laws and with enough members.
 
         With `fresh=True` it is the Corollary, for any number of members and of arms: the law of
         play is LinPHE's.

@@ -131,7 +131,7 @@ class PseudoClicks(ExactDraw):
 
 
 def independent_rows(features: FloatArray) -> IntArray:
-    """The first rows that are linearly independent, by Gram-Schmidt: [rank]."""
+    """Return the first rows that are linearly independent, by Gram-Schmidt: [rank]."""
     basis: list[int] = []
     directions = np.zeros((0, features.shape[1]))
     for k, x in enumerate(features):

@@ -115,7 +115,7 @@ class LinUCB(Recipe):
 
     @classmethod
     def from_theorem(cls, setting: Setting) -> Self:
-        """The closed form with the constants of a setting.
+        """Return the closed form with the constants of a setting.
 
         >>> from ensample.theory import Setting
         >>> recipe = LinUCB.from_theorem(Setting(dim=5, arms=20, horizon=10_000, noise=0.5, norm=1))
@@ -145,9 +145,8 @@ class LinUCB(Recipe):
         return "calibrated" if self.calibrates else super().model_family
 
     def guarantee(self, setting: Setting) -> Guarantee:
-        """The general theorem, for a radius of beta_T or either form of beta_t at the constants of
-        the setting.
-        """
+        """Return the general theorem, for a radius of beta_T or either form of beta_t at the
+        constants of the setting."""
         if type(self) is not LinUCB or not isinstance(self.model, Linear):
             return super().guarantee(setting)
         self.require_memory(LINUCB_THEOREM.name)
@@ -286,8 +285,8 @@ def optimistic_vote(
 
 
 def farthest_point(centre: FloatArray, V: FloatArray, radius: float, least: float) -> FloatArray:
-    """The longest y with |y - centre|_V <= radius: [d]. `least` is a lower bound on the eigenvalues
-    of V.
+    """Return the longest y with |y - centre|_V <= radius: [d]. `least` is a lower bound on the
+    eigenvalues of V.
 
     A trust-region problem. In the eigenbasis of V, with b_i = radius^2 / v_i, the solution is y_i =
     mu c_i / (mu - b_i) where mu >= max b solves the secular equation sum_i b_i c_i^2 / (mu - b_i)^2
@@ -323,5 +322,5 @@ def farthest_point(centre: FloatArray, V: FloatArray, radius: float, least: floa
 
 
 def divide(top: FloatArray, bottom: FloatArray) -> FloatArray:
-    """top / bottom, 0 where both are."""
+    """Return top / bottom, 0 where both are."""
     return np.divide(top, bottom, out=np.zeros(top.size), where=bottom > 0.0)

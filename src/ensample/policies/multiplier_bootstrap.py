@@ -121,7 +121,7 @@ class ReweighedModel(LinearModel):
         self.pulls = np.zeros(len(rows), np.int64)
 
     def weights(self, round: int) -> FloatArray:
-        """(w, w', w'') of each replicate, a pure function of (seed, round): [B, 3]."""
+        """Return (w, w', w'') of each replicate, a pure function of (seed, round): [B, 3]."""
         rng = self.address.generator(Stream.PERTURBATION, round)
         return np.asarray(1.0 + self.spread * standard_normals(rng, (self.size, 3)))
 

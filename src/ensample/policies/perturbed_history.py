@@ -95,7 +95,8 @@ class PerturbedHistory(PerturbationRecipe):
 
     @classmethod
     def from_theorem(cls, setting: Setting, perturbation: Perturbation = GAUSSIAN) -> Self:
-        """The constants of the Corollary: scale beta_T for Gaussian laws, 3 beta_T for others.
+        """Return the constants of the Corollary: scale beta_T for Gaussian laws, 3 beta_T for
+        others.
 
         >>> import ensample as es
         >>> setting = es.Setting(dim=5, arms=None, horizon=10_000, noise=1, norm=1)
@@ -109,7 +110,7 @@ class PerturbedHistory(PerturbationRecipe):
         return cls(**cls.theorem_fields(setting, perturbation))
 
     def guarantee(self, setting: Setting) -> Guarantee:
-        """The Corollary, at its constants."""
+        """Return the Corollary, at its constants."""
         if type(self) is not PerturbedHistory or not isinstance(self.model, Linear):
             return super().guarantee(setting)
         self.require_laws(COROLLARY, PerturbedHistory.from_theorem(setting, self.reward_law))
@@ -172,7 +173,7 @@ class HistoryModel(DrawnModel):
         return 1.0 if self.unknown is None else self.boldness * self.sigma
 
     def _perturb(self, total: FloatArray, rng: Generator) -> None:
-        """total += sum_i X_i Z_i."""
+        """Add sum_i X_i Z_i to a total."""
         if isinstance(self.law, Gaussian):
             _core.add_rows(total, self.root, self.law.draw(rng, total.shape))
             return

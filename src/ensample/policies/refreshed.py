@@ -97,7 +97,7 @@ class RefreshedEnsemble(LinearEnsemble):
             self._refresh()
 
     def _refresh(self) -> None:
-        """S^j = W^j + scale R'g^j for fresh W^j and g^j ~ N(0, I)."""
+        """Draw S^j = W^j + scale R'g^j for fresh W^j and g^j ~ N(0, I)."""
         number = int(self.last[1]) + 1
         rng = self.address.generator(Stream.INITIAL, number)
         shape = self.size, self.dim

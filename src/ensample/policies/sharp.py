@@ -70,8 +70,8 @@ class SharpEnsembleSampling(PerturbationRecipe):
 
     @classmethod
     def from_theorem(cls, setting: Setting) -> Self:
-        """The constants of the theorem: 2000 d log(T/delta) members, gamma = 40; it asks for lam >=
-        80.
+        """Return the constants of the theorem: 2000 d log(T/delta) members, gamma = 40; it asks for
+        lam >= 80.
 
         >>> import ensample as es
         >>> setting = es.Setting(5, None, horizon=10_000, noise=1, norm=1, regularization=80)

@@ -13,22 +13,31 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ensample.arms import Arms, ChangingArms
-from ensample.checks import LARGEST, LARGEST_REWARD, boolean, file_path, instance, whole
+from ensample.arms import Arms
+from ensample.checks import boolean, file_path, instance, whole
 from ensample.codec import describe, rebuild, upgrade, without_modules
 from ensample.errors import EnsampleError, InvalidArgument, SnapshotError, SnapshotWarning
 from ensample.files import write_whole
 from ensample.member_rules import as_member_rule
 from ensample.models import Linear
-from ensample.models.learning import names_of_finite
 from ensample.plain_data import parse_json
 from ensample.policies.bookkeeping import LogSink
-from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Decision
+from ensample.policies.decision import Decision
 from ensample.policies.ensemble_sampling import EnsembleSampling
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
+from ensample.policies.snapshot_checks import (
+    LATEST_ROUND,
+    NO_ARM,
+    Layout,
+    check_finite,
+    check_layout,
+    check_log,
+    check_open,
+    check_size_of_file,
+    check_state,
+)
 from ensample.policies.tensors import (
     Tensors,
     checksum,
@@ -36,19 +45,11 @@ from ensample.policies.tensors import (
     tensors_from_bytes,
     tensors_to_bytes,
 )
-from ensample.registry import is_ours, name_of, public_object
-from ensample.types import BoolArray
+from ensample.registry import name_of, public_object
 
 FORMAT = "ensample policy"
 VERSION = 2
-NO_ARM = -1  # an open decision whose arm is not numbered
-LATEST_ROUND = LAST_ROUND + LAST_ROUND // 2  # room for more rounds in a log of 64 bits
-ROUNDING = 1e-6  # of propensities, which earlier releases let exceed 1
 CONTENT = {"recipe", "arms", "seed", "round", "version"}
-FLOAT, WHOLE, FLAG = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
-
-Layout = dict[str, tuple[np.dtype[Any], tuple[int | None, ...]]]
-"""Type and shape of every array of a snapshot; None for a length that is free."""
 
 
 def save(policy: Policy, path: str | os.PathLike[str], log: bool = True) -> None:
@@ -79,16 +80,19 @@ def open_columns(waiting: Sequence[Decision], dim: int) -> Tensors:
     """Return the columns of open decisions."""
     arms = [NO_ARM if decision.arm is None else decision.arm for decision in waiting]
     known = [np.nan if d.propensity is None else d.propensity for d in waiting]
-    features = [decision.features for decision in waiting]
-    return {
-        "open.round": np.array([decision.round for decision in waiting], np.int64),
-        "open.version": np.array([decision.version for decision in waiting], np.int64),
-        "open.member": np.array([decision.member for decision in waiting], np.int64),
-        "open.arm": np.array(arms, np.int64),
-        "open.standing": np.array([decision.standing for decision in waiting], np.bool_),
-        "open.features": np.array(features, np.float64).reshape(-1, dim),
-        "open.propensity": np.array(known, np.float64),
+    columns: dict[str, tuple[list[Any], type]] = {
+        "round": ([decision.round for decision in waiting], np.int64),
+        "version": ([decision.version for decision in waiting], np.int64),
+        "member": ([decision.member for decision in waiting], np.int64),
+        "arm": (arms, np.int64),
+        "standing": ([decision.standing for decision in waiting], np.bool_),
+        "propensity": (known, np.float64),
     }
+    features = np.array([decision.features for decision in waiting], np.float64).reshape(-1, dim)
+    found: Tensors = {"open.features": features}
+    for name, (values, kind) in columns.items():
+        found[f"open.{name}"] = np.array(values, kind)
+    return found
 
 
 def stored_parameters(arms: Arms) -> Tensors:
@@ -189,7 +193,7 @@ def restored(content: Any, tensors: Tensors, recipe: Recipe | None, arms: Arms |
     check_layout(layout_of(policy), tensors)
     if log:
         check_log(policy, log, round, version)
-    check_open(policy, waiting, round, version, log.get("rounds", np.zeros(0, np.int64)))
+    check_open(policy, waiting, (round, version), log.get("rounds", np.zeros(0, np.int64)))
     books = policy.bookkeeping
     check_finite(policy, part_of(tensors, "state"))
     books.restore(part_of(tensors, "state"), version)
@@ -280,18 +284,6 @@ def restored_arms(description: dict[str, Any], tensors: Tensors, given: Arms | N
     return built
 
 
-def check_size_of_file(recipe: Recipe, arms: Arms, tensors: Tensors) -> None:
-    """Raise, before a policy is made, unless the file has as many numbers as it needs at least."""
-    if not is_ours(type(recipe)):
-        return  # its arrays are its own affair
-    members = 1 if getattr(recipe, "draws_fresh", False) else getattr(recipe, "size", 1)
-    least = arms.dim * max(arms.dim, members)
-    found = max((values.size for values in part_of(tensors, "state").values()), default=0)
-    if found < least:
-        expected = f"one of at least {least} for {recipe!r}"
-        raise SnapshotError.about("state", f"arrays of at most {found} numbers", expected)
-
-
 def layout_of(policy: Policy) -> Layout:
     """Return the arrays that a snapshot of a policy has."""
     fixed = {f"arms.{name}": values for name, values in stored_parameters(policy.arms).items()}
@@ -300,119 +292,9 @@ def layout_of(policy: Policy) -> Layout:
     if policy.bookkeeping.keeps_log:
         columns = policy.bookkeeping.columns().items()
         layout |= {f"log.{name}": (np.dtype(column.typecode), (None,)) for name, column in columns}
-    layout |= {f"open.{name}": (WHOLE, (None,)) for name in ("round", "version", "member", "arm")}
-    layout |= {"open.standing": (FLAG, (None,)), "open.propensity": (FLOAT, (None,))}
-    return layout | {"open.features": (FLOAT, (None, policy.arms.dim))}
-
-
-def check_layout(layout: Layout, tensors: Tensors) -> None:
-    if set(tensors) != set(layout):
-        unknown, missing = sorted(set(tensors) - set(layout)), sorted(set(layout) - set(tensors))
-        raise SnapshotError(f"arrays: {unknown} are not of this policy, {missing} are missing")
-    for name, (dtype, shape) in layout.items():
-        found = tensors[name]
-        fits = len(found.shape) == len(shape) and all(
-            n is None or n == m for n, m in zip(shape, found.shape, strict=True)
-        )
-        if found.dtype != dtype or not fits:
-            expected = (
-                f"{dtype} of shape ({', '.join('n' if n is None else str(n) for n in shape)})"
-            )
-            raise SnapshotError(
-                f"{name}: {found.dtype} of shape {found.shape}, expected {expected}"
-            )
-
-
-def check_log(policy: Policy, log: Tensors, round: int, version: int) -> None:
-    """Raise unless the log has `version` rounds, each once, and arms and numbers in range."""
-    rounds, arms, others = log["rounds"], log["arms"], log["others"]
-    lengths = len(rounds), len(arms), len(log["rewards"]), len(log["propensities"])
-    if set(lengths) != {version}:
-        columns = "rounds, arms, rewards and propensities"
-        raise SnapshotError.about("log", lengths, f"{version} {columns} each")
-    check_range("log.rounds", rounds, 0, round - 1)
-    once = np.zeros(version, np.bool_)
-    once[np.unique(rounds, return_index=True)[1]] = True
-    require("log.rounds", rounds, once, "each round once")
-    standing = 0 if policy.arms.rows is None else len(policy.arms.rows)
-    check_range("log.arms", arms, 0 if policy.recipe.standing_only else UNNUMBERED, standing - 1)
-    unnumbered = int(np.count_nonzero(arms == UNNUMBERED))
-    if len(others) != unnumbered * policy.arms.dim:
-        expected = f"{policy.arms.dim} features for each of {unnumbered} arms that have no number"
-        raise SnapshotError.about("log.others", others, expected)
-    check_range("log.others", others, -LARGEST, LARGEST)
-    low, high = policy.recipe.model.reward_range
-    least, most = max(low, -LARGEST_REWARD), min(high, LARGEST_REWARD)
-    check_range("log.rewards", log["rewards"], least, most)
-    check_propensities("log.propensities", log["propensities"])
-
-
-def check_open(
-    policy: Policy, waiting: Tensors, round: int, version: int, learned: NDArray[Any]
-) -> None:
-    """Raise unless open decisions are of rounds that were not rewarded, with indices in range."""
-    rounds, standing, arms = waiting["round"], waiting["standing"], waiting["arm"]
-    if len({len(values) for values in waiting.values()}) != 1:
-        lengths = {name: len(values) for name, values in waiting.items()}
-        raise SnapshotError.about("open", lengths, "columns of one length")
-    check_range("open.round", rounds, 0, round - 1)
-    require("open.round", rounds, np.diff(rounds, prepend=-1) > 0, "increasing rounds")
-    require("open.round", rounds, ~np.isin(rounds, learned), "a round that is not in the log")
-    check_range("open.version", waiting["version"], 0, version)
-    check_propensities("open.propensity", waiting["propensity"])
-    check_range("open.features", waiting["features"], -LARGEST, LARGEST)
-    size = policy.model.size
-    check_range("open.member", waiting["member"], 0, LATEST_ROUND if size is None else size - 1)
-    check_range("open.arm", arms, NO_ARM, LATEST_ROUND)
-    if not standing.all() and policy.recipe.standing_only:
-        raise SnapshotError.about("open.standing", False, "True, a standing arm")
-    if policy.arms.rows is None:
-        changing = isinstance(policy.arms, ChangingArms)
-        require("open.standing", standing, ~standing | (not changing), "False for changing arms")
-        numbered = "a number for an arm of the round's own, and -1 for others"
-        require("open.arm", arms, standing == (arms == NO_ARM), numbered)
-    else:
-        count = len(policy.arms.rows)
-        there = ~standing | ((arms >= 0) & (arms < count))
-        require("open.arm", arms, there, f"a standing arm, 0 to {count - 1}")
-        chosen = policy.arms.rows[np.where(standing, arms, 0)]
-        same = (chosen == waiting["features"]).all(axis=1)
-        require("open.features", arms, ~standing | same, "the features of a standing arm")
-
-
-def check_range(part: str, values: NDArray[Any], least: float, most: float) -> None:
-    """Raise on the first entry that is not within these bounds, or is NaN."""
-    good = (values >= least) & (values <= most)
-    require(part, values, good, f"a number from {least} to {most}")
-
-
-def check_propensities(part: str, values: NDArray[Any]) -> None:
-    known = (values >= 0.0) & (values <= 1.0 + ROUNDING)
-    require(part, values, known | np.isnan(values), "a number from 0 to 1, or NaN for unknown")
-
-
-def require(part: str, values: NDArray[Any], good: BoolArray, expected: str) -> None:
-    """Raise on the first entry that is not good."""
-    if not good.all():
-        place = tuple(np.argwhere(~good)[0].tolist())
-        name = f"{part}[{', '.join(map(str, place))}]"
-        raise SnapshotError.about(name, values[place].item(), expected)
-
-
-def check_finite(policy: Policy, state: Tensors) -> None:
-    """Raise on infinities and NaN in arrays of a file that had none in a new policy."""
-    for name in names_of_finite(policy.model):  # a model of the user's own may have infinities
-        require(f"state.{name}", state[name], np.isfinite(state[name]), "a finite number")
-
-
-def check_state(policy: Policy) -> None:
-    """Raise unless the model counts as many observations as the file, and finds no fault."""
-    count, fault = policy.model.count, policy.model.fault()
-    if count != policy.version:
-        expected = f"{count}, as in the state"
-        raise SnapshotError.about("content.version", policy.version, expected)
-    if fault is not None:
-        raise SnapshotError(f"state: {fault}")
+    for name, values in open_columns([], policy.arms.dim).items():
+        layout[name] = values.dtype, (None, *values.shape[1:])
+    return layout
 
 
 def check_replay(policy: Policy) -> None:

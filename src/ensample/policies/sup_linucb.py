@@ -73,8 +73,8 @@ class SupLinUCB(Recipe):
 
     @classmethod
     def from_theorem(cls, setting: Setting) -> Self:
-        """radius = sigma sqrt(2 log(2 T K/delta)) + sqrt(lam) S, the paper's alpha + 1 at sigma =
-        1/2 and lam = S = 1.
+        """Return the recipe with radius = sigma sqrt(2 log(2 T K/delta)) + sqrt(lam) S, the paper's
+        alpha + 1 at sigma = 1/2 and lam = S = 1.
 
         >>> import ensample as es
         >>> setting = es.Setting(dim=5, arms=20, horizon=10_000, noise=0.5, norm=1)

@@ -97,7 +97,7 @@ class ThompsonSampling(Recipe):
 
     @classmethod
     def from_theorem(cls, setting: Setting) -> Self:
-        """scale_t = beta_t(delta / (4T)); `scale` is 1 and multiplies it.
+        """Return the recipe with scale_t = beta_t(delta / (4T)); `scale` is 1 and multiplies it.
 
         >>> from ensample.theory import Setting
         >>> setting = Setting(dim=5, arms=None, horizon=10_000, noise=1, norm=1)
