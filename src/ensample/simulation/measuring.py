@@ -1,7 +1,8 @@
 """`theory.measure`: what the general theorem asks of a recipe, measured on its live policy."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -26,6 +27,27 @@ class RoundMeasurement(NamedTuple):
     optimism: float  # P(max_x x'theta_t >= x*'theta* | the past)
 
 
+class MeasureKeywords(TypedDict, total=False):
+    """Further keyword arguments of `measure`, which describes them."""
+
+    moments: int
+    redraws: int
+    progress: Callable[[int, int], None] | None
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """Further keyword arguments of `measure`, with their defaults."""
+
+    moments: int = 100
+    redraws: int = 200
+    progress: Callable[[int, int], None] | None = None
+
+    def __post_init__(self) -> None:
+        whole("moments", self.moments, 1)
+        whole("redraws", self.redraws, 1)
+
+
 def measure(
     recipe: Recipe,
     problem: Problem | Family,
@@ -33,17 +55,15 @@ def measure(
     runs: int = 20,
     seed: int = 0,
     delta: float = 0.05,
-    moments: int = 100,
-    redraws: int = 200,
-    progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[MeasureKeywords],
 ) -> Measurement:
     """Estimate gamma and p of the general theorem for any recipe, and its bound.
 
     The theorem: if |theta_t - theta*|_V <= gamma and P(theta_t is optimistic | the past) >= p in
     all rounds, then the regret is at most B(gamma, p) (`regret_bound`). The recipe's live policy
-    plays `runs` runs of `horizon` rounds, and `moments` rounds are measured, evenly spaced on a
-    logarithmic scale. p comes from all members, weighted as the member rule does, or from `redraws`
-    of the model where each round has its own. Both are estimates: a p of 0 says that no member was
+    plays `runs` runs of `horizon` rounds, and `moments=100` rounds are measured, evenly spaced on a
+    logarithmic scale. p comes from all members, weighted as the member rule does, or from
+    `redraws=200` of the model where each round has its own. Both are estimates: a p of 0 says that no member was
     optimistic in some round, not that none could have been, and rounds that were not measured may
     have been worse.
 
@@ -67,22 +87,21 @@ def measure(
         expected = "one without an intercept, which the theorem knows nothing of"
         raise InvalidArgument("recipe", recipe, expected)
     horizon, runs = whole("horizon", horizon, 1), whole("runs", runs, 1)
-    seed, moments = whole("seed", seed, 0), whole("moments", moments, 1)
-    redraws = whole("redraws", redraws, 1)
+    seed, chosen = whole("seed", seed, 0), MeasureOptions(**options)
     require_estimates(recipe, problem)
     setting = setting_of(problem, horizon, recipe.lam, number("delta", delta, most=1.0, above=0.0))
-    chosen = np.unique(np.geomspace(1, horizon, min(moments, horizon)).round().astype(np.int64)) - 1
+    rounds = np.geomspace(1, horizon, min(chosen.moments, horizon)).round().astype(np.int64) - 1
     generators, end, stop = RunGenerators(seed, 0), np.array([horizon]), np.zeros(1, np.int64)
     measured, regrets = [], []
     for r in range(runs):
         generators.move(r)
         drawn = problem.draw(generators.problem) if isinstance(problem, Family) else problem
-        meter = Meter(set(chosen.tolist()), redraws)
+        meter = Meter(set(rounds.tolist()), chosen.redraws)
         regret, _ = run_live(recipe, drawn, end, generators, stop, meter)
         regrets.append(float(regret[-1]))
         measured.append(np.array(meter.found))  # [moments, 2]
-        if progress is not None:
-            progress(r + 1, runs)
+        if chosen.progress is not None:
+            chosen.progress(r + 1, runs)
     return summary(measured, regrets, setting)
 
 

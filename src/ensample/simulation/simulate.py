@@ -3,7 +3,9 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from os import PathLike
+from typing import TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
@@ -20,6 +22,37 @@ from ensample.simulation.runs import Runs
 from ensample.simulation.threads import cores, on_threads
 
 CHUNK_ROUNDS = 20_000  # about ten milliseconds: enough to hand over to a thread
+CountRuns: TypeAlias = Callable[[int], None]
+
+
+class SimulateKeywords(TypedDict, total=False):
+    """Further keyword arguments of `simulate`, which describes them."""
+
+    threads: int | None
+    progress: CountRuns | None
+    rounds: CountRuns | None
+    cell: int
+    log: str | PathLike[str] | None
+
+
+@dataclass(frozen=True)
+class SimulateOptions:
+    """Further keyword arguments of `simulate`, with their defaults."""
+
+    threads: int | None = None
+    progress: CountRuns | None = None
+    rounds: CountRuns | None = None
+    cell: int = 0
+    log: str | PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.threads is not None:
+            whole("threads", self.threads, 1)
+        whole("cell", self.cell, 0)
+        for name, counted in (("progress", "finished runs"), ("rounds", "rounds played")):
+            function = getattr(self, name)
+            if function is not None and not callable(function):
+                raise WrongType(name, function, f"a function of the number of {counted}, or None")
 
 
 def simulate(
@@ -30,12 +63,7 @@ def simulate(
     seed: int = 0,
     evaluation: str = "auto",
     checkpoints: int = 200,
-    threads: int | None = None,
-    progress: Callable[[int], None] | None = None,
-    *,
-    cell: int = 0,
-    log: str | PathLike[str] | None = None,
-    rounds: Callable[[int], None] | None = None,
+    **options: Unpack[SimulateKeywords],
 ) -> Runs:
     """Play a recipe on a problem `runs` times for `horizon` rounds and record the regret.
 
@@ -47,12 +75,18 @@ def simulate(
     in Python. "auto" takes the fastest there is, and warns (`LiveSimulationWarning`) where that is
     the live policy.
 
-    `threads` is the number of threads; by default one a core, or a single one where they would wait
-    for each other (live policies, short runs). `progress` is called with the number of finished
-    runs; `rounds` with the number of rounds played so far, by the threads that play them: after
-    each run, and on the way where the live policy plays. `cell` numbers the cells of a study, so
-    that their random numbers differ. `log` is a Parquet file for the decisions of all runs, with
-    their propensities, as `Experiment.log` has them; the live policies play then.
+    `checkpoints` is the number of rounds, evenly spaced, at which the regret is recorded.
+
+    Keywords:
+
+    - `threads`: the number of threads; by default one a core, or a single one where they would wait
+      for each other (live policies, short runs).
+    - `progress`: a function of the number of finished runs.
+    - `rounds`: a function of the number of rounds played so far, called by the threads that play
+      them: after each run, and on the way where the live policy plays.
+    - `cell=0`: the number of a cell of a study, so that random numbers of cells differ.
+    - `log`: a Parquet file for the decisions of all runs, with their propensities, as
+      `Experiment.log` has them; the live policies play then.
 
     >>> import ensample as es
     >>> recipe = es.EnsembleSampling(size=10**6, scale=0.3)
@@ -63,21 +97,24 @@ def simulate(
     instance("recipe", recipe, Recipe, "a recipe such as EnsembleSampling(size=100)")
     if not isinstance(problem, Problem | Family):
         raise WrongType("problem", problem, "a LinearProblem or a family such as problem('sphere')")
-    horizon, runs = whole("horizon", horizon, 1), whole("runs", runs, 1)
-    seed, cell = whole("seed", seed, 0), whole("cell", cell, 0)
-    check_callable("progress", progress, "finished runs")
-    check_callable("rounds", rounds, "rounds played")
+    horizon, runs, seed = (
+        whole("horizon", horizon, 1),
+        whole("runs", runs, 1),
+        whole("seed", seed, 0),
+    )
+    chosen = SimulateOptions(**options)
+    threads, progress, log = chosen.threads, chosen.progress, chosen.log
     if not isinstance(evaluation, str) or evaluation not in EVALUATIONS:
         raise InvalidArgument("evaluation", evaluation, f"one of {', '.join(EVALUATIONS)}")
     marks = checkpoint_rounds(horizon, whole("checkpoints", checkpoints, 1))
-    workers = min(runs, cores() if threads is None else whole("threads", threads, 1))
+    workers = min(runs, cores() if threads is None else threads)
     run_log = None
     if log is not None:
         check_log(log, evaluation)
         run_log = RunLog(getattr(problem, "name", type(problem).__name__))
-    played = None if rounds is None else Sum(rounds).add
+    played = None if chosen.rounds is None else Sum(chosen.rounds).add
     way = evaluation if run_log is None else "live"
-    plan = Plan(recipe, problem, marks, way, seed, cell)
+    plan = Plan(recipe, problem, marks, way, seed, chosen.cell)
     stop = np.zeros(1, np.int64)
 
     def play(chunk: range) -> RunArrays:
@@ -98,12 +135,7 @@ def simulate(
     if run_log is not None and log is not None:
         run_log.write(log)
     numbers = results.regret, results.pulls, results.seconds
-    return Runs(recipe, problem, horizon, seed, results.evaluation, marks, *numbers, cell)
-
-
-def check_callable(name: str, function: object, argument: str) -> None:
-    if function is not None and not callable(function):
-        raise WrongType(name, function, f"a function of the number of {argument}, or None")
+    return Runs(recipe, problem, horizon, seed, results.evaluation, marks, *numbers, chosen.cell)
 
 
 def check_log(log: str | PathLike[str], evaluation: str) -> None:
