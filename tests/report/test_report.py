@@ -24,7 +24,7 @@ from ensample.report.html import resource
 from ensample.report.study import write_report
 from ensample.report.study.measures import hindsight
 from ensample.report.study.panels import LINES, REFERENCES, STEPS, Looks, arrange
-from ensample.report.study.reproduction import as_toml, code_line, grid_tables, own_code_words
+from ensample.report.study.reproduction import as_toml, code_line, grid_tables
 from ensample.report.study.sections import sections
 from ensample.report.study.series import along, at_last_horizon, singles
 from ensample.report.study.tables import best_table, compared_fields, final_table
@@ -175,9 +175,9 @@ def test_own_code_is_named_and_its_fields_are_shown(tmp_path, monkeypatch) -> No
     study = es.Study(name="own", horizon=5, runs=1, problem=problem, policy=policies)
     (own, ours) = (row[2].text for row in grid_tables(study)[1][1].groups[0].rows)
     assert own.startswith("tilt: 4; ") and "boldness: 0.25 by default" in own and not ours
-    (words,) = own_code_words(study.own_code)
     digest = study.own_code["pair_of_mine"]
-    assert f"pair_of_mine ({digest})" in words
+    text = Page(written(es.run_study(study, tmp_path / "own"), tmp_path)).text
+    assert f"pair_of_mine ({digest})" in text
     assert hashlib.sha256(OWN.encode()).hexdigest().startswith(digest)
 
 
@@ -277,7 +277,7 @@ def test_figures_and_frames_are_written_beside_the_page(studied, tmp_path: Path)
     record = lambda done, total: seen.append((done, total))  # noqa: E731
     paths = write_report(results, figures=True, csv=True, progress=record)
     assert paths[0] == folder / "report.html" and all(path.stat().st_size > 0 for path in paths)
-    plates = [plate.name for part in sections(results, "") for plate in part.plates]
+    plates = [plate.name for part in sections(results, "", []) for plate in part.plates]
     figures = {path.name for path in (folder / "figures").iterdir()}
     assert figures == {f"{name}.{kind}" for name in plates for kind in ("png", "svg")}
     assert seen[0][0] == 0 and seen[-1] == (len(plates), len(plates))

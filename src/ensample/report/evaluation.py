@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from textwrap import shorten
-from typing import NamedTuple
 
 from markupsafe import Markup
 from matplotlib.axes import Axes
@@ -12,7 +11,7 @@ from matplotlib.figure import Figure
 from ensample.evaluation import Estimate, Evaluation
 from ensample.evaluation.evaluation import warnings_of
 from ensample.evaluation.sums import WEIGHT_EDGES
-from ensample.numerals import aligned, numeral, signed
+from ensample.numerals import aligned, interval, numeral, signed
 from ensample.palette import INK, QUIET
 from ensample.report.figures import inline_svg
 from ensample.report.html import render
@@ -26,29 +25,9 @@ from ensample.report.style import (
     set_plain_ticks,
 )
 
-MEANINGS = {
-    "ips": "rewards, weighted by how much likelier the policy was to choose so: unbiased, "
-    "and as noisy as its largest weights",
-    "snips": "the same, divided by the sum of the weights: a little bias for much less noise",
-    "dm": "what a model of the rewards expects: no noise of weights, "
-    "and whatever the model gets wrong",
-    "dr": "the model, corrected by the weighted rewards: unbiased as IPS is, "
-    "with the noise of what the model misses",
-}
 COLOUR = LOOKS[0].colour
 LONGEST = 38  # characters of a policy that fit above its interval
 WIDTH, HEIGHT = 4.0, 2.4  # inches: three figures a row
-
-
-class PolicyPart(NamedTuple):
-    """One policy as the page shows it."""
-
-    name: str
-    found: Evaluation
-    answer: str
-    pictures: list[tuple[str, Markup, str]]  # title, figure, note
-    rows: list[tuple[str, str, str, str]]
-    segments: list[tuple[str, Estimate, Estimate]]
 
 
 def page(found: Sequence[Evaluation], log: str) -> str:
@@ -56,52 +35,25 @@ def page(found: Sequence[Evaluation], log: str) -> str:
     first = found[0]
     return render(
         "evaluation.html.j2",
-        filters={"aligned": aligned, "numeral": numeral, "signed": signed},
+        filters={"aligned": aligned, "numeral": numeral, "signed": signed, "interval": interval},
         log=log,
         first=first,
         same_rows=len({(each.rows, each.logged) for each in found}) == 1,
         forest=forest(found) if len(found) > 1 else "",
-        parts=[policy_part(each, f"policy-{place}") for place, each in enumerate(found)],
+        parts=[(f"policy-{place}", each, answer(each)) for place, each in enumerate(found)],
+        draw=draw,
         warnings=warnings_of(found),
         confidence=f"{1.0 - first.alarm:.0%}",
     )
 
 
-def policy_part(found: Evaluation, name: str) -> PolicyPart:
-    drawn = (
-        (
-            plot_path,
-            "over_time",
-            "DR while the rows came in",
-            "The interval holds at all rows at once.",
-        ),
-        (
-            plot_estimators,
-            "side_by_side",
-            "The estimators side by side",
-            "DM has no interval: nothing bounds what its model gets wrong.",
-        ),
-        (
-            plot_weights,
-            "weights",
-            "Weights",
-            "Rows of weight 0 say nothing; a few large weights decide the rest.",
-        ),
-    )
-    pictures = []
-    for plot, kind, title, note in drawn:
-        with house_style(**PAGE_STYLE):
-            figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
-            plot(figure.subplots(), found)
-        svg = inline_svg(figure, f"{name}-{kind}", f"{title}: {found.target}")
-        pictures.append((title, svg, note))
-    rows = [
-        (key.upper(), aligned(found[key].value), span(found[key]), MEANINGS[key]) for key in found
-    ]
-    segments = [
-        (label, each["dr"], each["lift"]) for label, each in sorted(found.segments().items())
-    ]
-    return PolicyPart(name, found, answer(found), pictures, rows, segments)
+def draw(kind: str, title: str, name: str, found: Evaluation) -> Markup:
+    """Draw a figure of one policy: its path, its estimators or its weights."""
+    plot = {"path": plot_path, "estimators": plot_estimators, "weights": plot_weights}[kind]
+    with house_style(**PAGE_STYLE):
+        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        plot(figure.subplots(), found)
+    return inline_svg(figure, f"{name}-{kind}", f"{title}: {found.target}")
 
 
 def answer(found: Evaluation) -> str:
@@ -115,10 +67,6 @@ def answer(found: Evaluation) -> str:
     return f"{found.target} would have earned {numeral(found['dr'].value)} a row, {compared}."
 
 
-def span(found: Estimate) -> str:
-    return "" if math.isnan(found.low) else f"{aligned(found.low)} to {aligned(found.high)}"
-
-
 def forest(found: Sequence[Evaluation]) -> Markup:
     """Draw DR of every policy with its interval, and what was logged on the same rows."""
     with house_style(**PAGE_STYLE):
@@ -128,7 +76,7 @@ def forest(found: Sequence[Evaluation]) -> Markup:
             estimate = each["dr"]
             plot_interval(axes, place, estimate)
             axes.vlines(each.logged, place - 0.14, place + 0.14, color=QUIET, linewidth=1.4)
-            numbers = f"{aligned(estimate.value)} ({span(estimate)})"
+            numbers = f"{aligned(estimate.value)} ({interval(estimate.low, estimate.high)})"
             name = shorten(each.target, LONGEST, placeholder="...")
             for text, x, side in ((name, 0.0, "left"), (numbers, 1.0, "right")):
                 above = OFFSET | {"fontsize": 7.5, "color": INK}
@@ -138,7 +86,9 @@ def forest(found: Sequence[Evaluation]) -> Markup:
         axes.yaxis.set_visible(False)
         axes.spines.left.set_visible(False)
         set_plain_ticks(axes.xaxis)
-    words = "; ".join(f"{each.target}: {span(each['dr'])}" for each in found)
+    words = "; ".join(
+        f"{each.target}: {interval(each['dr'].low, each['dr'].high)}" for each in found
+    )
     return inline_svg(figure, "forest", f"Reward a row by DR, with its interval: {words}")
 
 

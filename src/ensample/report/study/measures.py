@@ -1,6 +1,7 @@
 """Plates of ratios to the best in hindsight, bounds of theorems, arms played, and cost."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -20,18 +21,11 @@ from ensample.report.study.plates import (
     LegendKey,
     Picture,
     Plate,
+    dot_picture,
     keys_of,
     shared_legend,
 )
-from ensample.report.study.rows import (
-    MOST_ROWS,
-    Dot,
-    DotRow,
-    dots_inches,
-    heat_inches,
-    plot_dots,
-    plot_heat,
-)
+from ensample.report.study.rows import MOST_ROWS, Dot, DotRow, heat_inches, plot_heat
 from ensample.report.study.series import (
     Series,
     along,
@@ -133,12 +127,10 @@ def hindsight_plate(found: list[Ratios]) -> Plate:
         span_words = first if len(many) == 1 else f"{first} to {last.split(' ', 1)[1]}"
         dots = [ratio_dot(one, 0) for one in many]
         tuned.append(DotRow(f"{many[0].policy}: {span_words}", dots))
-    titled = (("nothing to choose", rows), ("each choice of numbers", tuned))
     pictures = []
-    for title, drawn in titled:
-        shown = evenly(drawn, MOST_ROWS)
-        plot = partial(plot_ratios, rows=shown, span=span)
-        pictures.append(Picture(title, plot, height=dots_inches(shown)))
+    for title, drawn in (("nothing to choose", rows), ("each choice of numbers", tuned)):
+        picture = dot_picture(title, drawn, "regret over the best in hindsight")
+        pictures.append(picture._replace(draw=partial(draw_ratios, dots=picture.draw, span=span)))
     count = max(len(one.ratios) for one in found)
     caption = (
         f"Of {count} problems: a dot is the median ratio, the bar ends at the worst. "
@@ -152,9 +144,9 @@ def ratio_dot(one: Ratios, look: int) -> Dot:
     return Dot(one.median, one.median, one.worst, LOOKS[look])
 
 
-def plot_ratios(axes: Axes, rows: list[DotRow], span: tuple[float, float]) -> None:
-    """Plot dots on logarithmic axes of this span, with a line at 1."""
-    plot_dots(axes, rows, "regret over the best in hindsight")
+def draw_ratios(axes: Axes, dots: Callable[[Axes], None], span: tuple[float, float]) -> None:
+    """Draw dots on logarithmic axes of this span, with a line at 1."""
+    dots(axes)
     axes.axvline(1.0, color=RULE, linewidth=0.9, zorder=0)
     axes.set_xscale("log")
     axes.set_xlim(*span)
@@ -171,8 +163,7 @@ def bound_plate(results: Results, looks: Looks) -> Plate | None:
             bound_row(outcome, bounds[outcome.cell.number], looks.several)
             for outcome in evenly(group, MOST_ROWS)
         ]
-        plot = partial(plot_dots, rows=rows, label="regret")
-        pictures.append(Picture(group[0].cell.policy, plot, height=dots_inches(rows)))
+        pictures.append(dot_picture(group[0].cell.policy, rows, "regret"))
     names = {
         "mean regret": MEAN,
         "worst run": WORST,
@@ -248,7 +239,5 @@ def cost_by_policy(results: Results, looks: Looks) -> Plate:
         for same in grouped(group, lambda one: one.name):
             dots = [Dot(*cost(one.outcomes[0]), looks.of(one)) for one in same]
             rows.append(DotRow(same[0].name, dots))
-        shown = evenly(rows, MOST_ROWS)
-        plot = partial(plot_dots, rows=shown, label="µs a round")
-        pictures.append(Picture(looks.title(group), plot, height=dots_inches(shown)))
+        pictures.append(dot_picture(looks.title(group), rows, "µs a round"))
     return Plate("cost", "Time a round", pictures)

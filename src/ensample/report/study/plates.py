@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -12,7 +13,8 @@ from matplotlib.lines import Line2D
 
 from ensample.report.figures import NotebookFigure, curve_id, inline_svg
 from ensample.report.study.panels import Panel
-from ensample.report.study.series import join
+from ensample.report.study.rows import MOST_ROWS, DotRow, inches, plot_dots
+from ensample.report.study.series import evenly, join
 from ensample.report.style import PAGE_STYLE, LineStyle, house_style
 
 LOGARITHMIC = "logarithmic axes"
@@ -104,6 +106,15 @@ class Plate:
                 place: Any = {"loc": "outside lower left", "ncols": columns * 2}
                 figure.legend(handles=handles(self.legend), fontsize=7.5, **place)
         return figure
+
+
+def dot_picture(
+    title: str, rows: list[DotRow], label: str, legend: Sequence[LegendKey] = ()
+) -> Picture:
+    """Return a panel of rows of dots, at most MOST_ROWS of them."""
+    shown = evenly(rows, MOST_ROWS)
+    height = inches([row.depth for row in shown])
+    return Picture(title, partial(plot_dots, rows=shown, label=label), legend, height=height)
 
 
 def handles(keys: Sequence[LegendKey]) -> list[Line2D]:

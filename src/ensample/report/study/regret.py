@@ -13,10 +13,11 @@ from ensample.report.study.plates import (
     LegendKey,
     Picture,
     Plate,
+    dot_picture,
     keys_of,
     shared_legend,
 )
-from ensample.report.study.rows import MOST_ROWS, Dot, DotRow, dots_inches, plot_dots
+from ensample.report.study.rows import MOST_ROWS, Dot, DotRow
 from ensample.report.study.series import (
     Series,
     along,
@@ -79,24 +80,25 @@ def final_plate(results: Results, looks: Looks) -> Plate | None:
     if len(results.outcomes) < 2:
         return None
     rows = [grouped(group, lambda one: one.identity) for group in problems(results)]
-    pictures = []
-    for policies in evenly(rows, PANELS):
-        drawn = [final_row(members, looks) for members in evenly(policies, MOST_ROWS)]
-        title = looks.title(policies[0])
-        plot = partial(plot_dots, rows=drawn, label="final regret")
-        pictures.append(Picture(title, plot, height=dots_inches(drawn)))
+    pictures = [
+        dot_picture(
+            looks.title(policies[0]),
+            [final_row(members, looks) for members in evenly(policies, MOST_ROWS)],
+            "final regret",
+        )
+        for policies in evenly(rows, PANELS)
+    ]
     longest = max(map(len, rows))
-    caption = join(
-        f"{PANELS} of {len(rows)} problems are drawn; the table has all of them."
-        if len(rows) > PANELS
-        else "",
-        f"{MOST_ROWS} of {longest} policies are drawn." if longest > MOST_ROWS else "",
-        "Where a row has several dots, its numbers grow downwards and along the colours."
-        if any(len(members) > 1 for policies in rows for members in policies)
-        else "",
-        "" if results.study.runs == 1 else "Bars are 95% intervals.",
-        between=" ",
-    )
+    notes = {
+        f"{PANELS} of {len(rows)} problems are drawn; the table has all of them.": len(rows)
+        > PANELS,
+        f"{MOST_ROWS} of {longest} policies are drawn.": longest > MOST_ROWS,
+        "Where a row has several dots, its numbers grow downwards and along the colours.": any(
+            len(members) > 1 for policies in rows for members in policies
+        ),
+        "Bars are 95% intervals.": results.study.runs > 1,
+    }
+    caption = " ".join(note for note, applies in notes.items() if applies)
     return Plate("final", "Final regret", pictures, caption=caption)
 
 
@@ -145,9 +147,8 @@ def category_picture(group: list[Series], axis: str, looks: Looks) -> Picture:
         legend |= {line.label: LegendKey(line.look, line.label, "dot") for line in lines}
         rows.append(DotRow(value_name(same[0].place[axis]), [final_dot(line) for line in lines]))
     others = replace(group[0], place=without(group[0].place, axis))
-    plot = partial(plot_dots, rows=rows, label="final regret")
     title, keys = others.title(looks.several), list(legend.values())
-    return Picture(title, plot, keys, height=dots_inches(rows))
+    return dot_picture(title, rows, "final regret", keys)
 
 
 def axis_plates(results: Results, looks: Looks) -> dict[str, Plate]:

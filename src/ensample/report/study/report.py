@@ -14,10 +14,12 @@ from ensample.lab.csv import as_csv
 from ensample.lab.results import Results
 from ensample.report.figures import save, write_files
 from ensample.report.html import content_policy, render, resource
+from ensample.report.study.answers import answer_words, answers, stuck_words, surely_words
 from ensample.report.study.panels import Looks
 from ensample.report.study.regret import curve_plate
+from ensample.report.study.reproduction import all_code, as_toml, versions
 from ensample.report.study.sections import PageSection, sections
-from ensample.report.study.series import enumerated
+from ensample.report.study.series import enumerated, split_axes
 
 FRAMES = ("cells", "final", "curves")
 Progress = Callable[[int, int], None]
@@ -48,8 +50,10 @@ def write_report(
     for wanted, name in ((figures, "figures"), (csv, "csv")):
         if boolean(name, wanted):
             check_folder(name, results.folder / name)
-    parts = sections(results, choose_baseline(results, baseline))
-    text = study_page(results, parts, progress or (lambda done, total: None))
+    chosen, stuck = choose_baseline(results, baseline), stuck_words(results)
+    parts = sections(results, chosen, stuck)
+    words = page_words(results, chosen) | {"stuck": stuck}
+    text = study_page(results, parts, words, progress or (lambda done, total: None))
     paths = write_files(page.parent, {page.name: text.encode()}, follow=out is not None)
     if figures:
         for plate in (plate for part in parts for plate in part.plates):
@@ -67,30 +71,47 @@ def choose_baseline(results: Results, asked: str) -> str:
     return asked or results.study.baseline or results.study.cells[0].policy
 
 
-def study_page(results: Results, parts: list[PageSection], progress: Progress) -> str:
+def study_page(
+    results: Results, parts: list[PageSection], words: dict[str, Any], progress: Progress
+) -> str:
     plates = {plate.name: plate for part in parts for plate in part.plates}
     drawn: dict[str, list[Markup]] = {}
     for done, (name, plate) in enumerate(plates.items()):
         progress(done, len(plates))
         drawn[name] = plate.for_page()
     progress(len(plates), len(plates))
-    study = results.study
+    script = resource("curves.js")
+    policy = Markup(content_policy(script))
+    data: dict[str, Any] = {
+        "results": results,
+        "study": results.study,
+        "parts": parts,
+        "drawn": drawn,
+    }
+    return render("study/page.html.j2", script=Markup(script), policy=policy, **data, **words)
+
+
+def page_words(results: Results, baseline: str) -> dict[str, Any]:
+    """Return what the template says besides figures and tables."""
+    study, found = results.study, answers(results)
     finished = {outcome.cell.number for outcome in results.outcomes}
     missing = [cell.name for cell in study.cells if cell.number not in finished]
     horizons = sorted({cell.horizon for cell in study.cells})
-    script = resource("curves.js")
-    return render(
-        "study/page.html.j2",
-        results=results,
-        study=study,
-        horizons=enumerated(f"{horizon:,}" for horizon in horizons),
-        missing=missing,
-        missing_words=enumerated(missing, between="; "),
-        parts=parts,
-        drawn=drawn,
-        script=Markup(script),
-        policy=Markup(content_policy(script)),
-    )
+    policies = {outcome.cell.policy for outcome in results.outcomes}
+    has_baseline = len(results.outcomes) > 1 and baseline in policies
+    own = [split_axes(study, cell)[1] for cell in study.cells if cell.policy == baseline]
+    answer = answer_words(found) if found else []
+    return {
+        "answer": answer + ([surely_words(found)] if found and study.runs > 1 else []),
+        "baseline": baseline if has_baseline else "",
+        "baseline_has_axes": any(own),
+        "horizons": enumerated(f"{horizon:,}" for horizon in horizons),
+        "missing": missing,
+        "missing_words": enumerated(missing, between="; "),
+        "toml": as_toml(study),
+        "code": all_code(study),
+        "versions": versions,
+    }
 
 
 def write_frames(results: Results, baseline: str) -> list[Path]:

@@ -6,7 +6,6 @@ from typing import Any
 import tomli_w
 
 from ensample.lab.cell import Cell
-from ensample.lab.results import Results
 from ensample.lab.study import Study
 from ensample.problems import Family, Problem
 from ensample.registry import is_ours
@@ -102,31 +101,7 @@ def all_code(study: Study) -> str:
     return "\n".join(lines) + "\n"
 
 
-def provenance(results: Results) -> list[dict[str, str]]:
-    """Return the sessions that gave the results: when, with which command, where, with what."""
-    found = []
-    for session in results.sessions:
-        machine = [str(session.get(key, "")) for key in ("processor", "machine")]
-        versions = [f"{name} {version}" for name, version in session.get("packages", {}).items()]
-        found.append(
-            {
-                "when": str(session.get("at", "")),
-                "command": " ".join(map(str, session.get("command", []))),
-                "engine": str(session.get("engine", "")),
-                "machine": "; ".join(filter(None, machine)),
-                "packages": ", ".join([f"Python {session.get('python', '')}", *versions]),
-            }
-        )
-    return found
-
-
-def own_code_words(code: dict[str, str]) -> list[str]:
-    """Say which modules a study takes besides ours."""
-    if not code:
-        return []
-    modules = ", ".join(f"{module} ({digest})" for module, digest in code.items())
-    return [
-        f"The study also needs modules that are not ensample's, beside study.toml: {modules}. "
-        "In brackets is what their sources' SHA-256 begins with, as in study.json; "
-        "what they import is not looked at."
-    ]
+def versions(session: dict[str, Any]) -> str:
+    """Return the versions of Python and of packages in a session."""
+    packages = [f"{name} {version}" for name, version in session.get("packages", {}).items()]
+    return ", ".join([f"Python {session.get('python', '')}", *packages])

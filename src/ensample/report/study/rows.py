@@ -72,10 +72,6 @@ def inches(depths: list[int]) -> float:
     return 0.55 + INCHES * sum(NAME + STEP * depth + GAP for depth in depths)
 
 
-def dots_inches(rows: list[DotRow]) -> float:
-    return inches([row.depth for row in rows])
-
-
 def name_rows(axes: Axes, labels: list[str], depths: list[int]) -> None:
     """Put the first row on top, each with its name above it and a thin line between."""
     axes.set_ylim(sum(NAME + STEP * depth + GAP for depth in depths), -0.1)

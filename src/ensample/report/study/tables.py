@@ -46,6 +46,11 @@ class StudyTable(NamedTuple):
     def size(self) -> int:
         return sum(len(group.rows) for group in self.groups)
 
+    def count(self, start: str) -> int:
+        """Count rows whose last field begins so."""
+        rows = [row for group in self.groups for row in group.rows]
+        return sum(row[-1].text.startswith(start) for row in rows)
+
 
 def simple_table(columns: str, rows: Iterable[Iterable[str | Field]]) -> StudyTable:
     """Return a table of one group. In `columns`, names of text end in *, of text that wraps in **.
