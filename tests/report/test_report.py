@@ -172,7 +172,8 @@ def test_own_code_is_named_and_its_fields_are_shown(tmp_path, monkeypatch) -> No
     (tmp_path / "pair_of_mine.py").write_text(OWN)
     policies = [{"recipe": "pair_of_mine:Pair", "tilt": 4}, {"recipe": "Greedy"}]
     problem = {"family": "sphere", "dim": 2, "arms": 3}
-    study = es.Study(name="own", horizon=5, runs=1, problem=problem, policy=policies)
+    facts = {"problem": problem, "policy": policies, "evaluation": "live"}
+    study = es.Study(name="own", horizon=5, runs=1, **facts)
     (own, ours) = (row[2].text for row in grid_tables(study)[1][1].groups[0].rows)
     assert own.startswith("tilt: 4; ") and "boldness: 0.25 by default" in own and not ours
     digest = study.own_code["pair_of_mine"]
