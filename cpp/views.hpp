@@ -46,7 +46,7 @@ struct MatrixStack {
 };
 
 /// Canonical links: identity of linear models, logistic of clicks.
-enum class Link : Int { identity = -1, logistic = 0 };
+enum class Link : Int { identity, logistic };
 
 /// How scales of noise and parameter are learned.
 struct ScaleLearning {

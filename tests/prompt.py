@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,6 @@ from typing import Any, NamedTuple, NoReturn
 import typer
 
 from ensample.errors import EnsampleError
-from forking import fork_for_each_line, take_streams
 
 ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
 PLAIN = {"NO_COLOR": "1", "TERM": "dumb"}
@@ -122,6 +122,26 @@ def serve(missing: tuple[str, ...]) -> None:
     gc.collect()
     gc.freeze()  # or every command would copy all that is in memory, to count what can be thrown away
     fork_for_each_line(become)
+
+
+def fork_for_each_line(become: Callable[..., NoReturn]) -> None:
+    """Let a child become what a line of JSON says, and print its exit code, until there are no more lines."""
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            become(**json.loads(line))
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+def take_streams(paths: Iterable[str]) -> None:
+    """Read nothing, and write output and errors to these files."""
+    opened = [
+        os.open(os.devnull, os.O_RDONLY),
+        *(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600) for path in paths),
+    ]
+    for number, stream in enumerate(opened):
+        os.dup2(stream, number)
 
 
 def some_command(number: int = 3) -> None:

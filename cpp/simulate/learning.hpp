@@ -24,9 +24,10 @@ class RunMemory {
       : scales(6, d), gram(d, d), inverse(d, d), prior(d), prior_root(d), mean(d), target(d),
         gain(d), scores(arms), pulls((rows + count_block - 1) / count_block * count_block),
         counted(s.learns_scales ? pulls.size() : 0),
-        run{s.lam, s.fixed_lam, !s.sizes.empty(), s.intercept, s.forgetting_rate, scales, prior,
-            prior_root, gram, counted, inverse, mean, target, pulls, gain, {}, s.checkpoints,
-            results.regret, scores, s.stop} {
+        run{s.lam,   s.fixed_lam,   !s.sizes.empty(), s.intercept, s.forgetting_rate,
+            scales,  prior,         prior_root,       gram,        counted,
+            inverse, mean,          target,           pulls,       gain,
+            {},      s.checkpoints, results.regret,   scores,      s.stop} {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     if (!s.learns_scales) run.counters.next_calibration = infinity;
     std::fill(run.regret.begin(), run.regret.end(), std::numeric_limits<double>::quiet_NaN());

@@ -158,7 +158,7 @@ class Draw:
         return scales, float(self.rng.choice([0.0, 2.0])), bool(self.rng.integers(2)), intercept
 
     def make_link(self) -> int:
-        return LOGISTIC_LINK if self.rng.random() < 0.3 else -1
+        return LOGISTIC_LINK if self.rng.random() < 0.3 else 0
 
     def make_gram(self) -> np.ndarray:
         rows = self.rng.standard_normal((self["d"] + 3, self["d"]))
@@ -357,7 +357,7 @@ def options(rng: np.random.Generator, kernel: str, arms: int) -> Arguments:
         "factor": Inflation(1.0, learned=bool(rng.integers(2))),
         "stages": int(rng.integers(1, 9)),
         "ageing": float(rng.choice([0.0, 0.3])),
-        "link": 0 if is_logistic(kernel) else -1,
+        "link": LOGISTIC_LINK if is_logistic(kernel) else 0,
         "kind": int(rng.integers(7)),
         "basis": rng.permutation(arms)[: int(rng.integers(0, 4))],
     }
@@ -366,7 +366,7 @@ def options(rng: np.random.Generator, kernel: str, arms: int) -> Arguments:
 def simulate(rng: np.random.Generator) -> Arguments:
     dim, arms = int(rng.integers(1, 6)), int(rng.integers(1, 40))
     kernel = str(rng.choice([*KERNELS, *CONTEXTUAL_KERNELS]))
-    noise, link = (1, 0) if is_logistic(kernel) else (0, -1)
+    noise, link = (1, LOGISTIC_LINK) if is_logistic(kernel) else (0, 0)
     problem: FiniteProblem | ContextualProblem
     if kernel in CONTEXTUAL_KERNELS:
         theta, arms, offered = rng.standard_normal(dim), 0, int(rng.integers(0, 9))

@@ -8,7 +8,7 @@ import ensample as es
 from ensample import _core
 from ensample.models.glm import LOGISTIC_LINK
 
-IDENTITY = -1
+IDENTITY = 0
 HUGE = 1e9  # of a predictor
 
 

@@ -18,7 +18,7 @@ from ensample.types import Auto, FloatArray
 
 FITS = ("stream", "exact")
 EXACT = "exact"
-LOGISTIC_LINK = 0  # `Link` in cpp/glm.hpp
+LOGISTIC_LINK = 1  # `Link` in cpp/views.hpp
 SHARE = 0.25  # of the arms' mean squared norm: "auto" regularization
 MIN_WEIGHT = 1e-16  # of an observation: less would only make its working response large
 MAX_STEPS = 100

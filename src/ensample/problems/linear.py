@@ -111,7 +111,7 @@ class LinearProblem(Problem):
             period=0,
         )
 
-    def _ball(self, noise: KernelNoise, link: int = -1) -> ContextualProblem | None:
+    def _ball(self, noise: KernelNoise, link: int = 0) -> ContextualProblem | None:
         if len(self.warmup) or not isinstance(self.arms, UnitBall):
             return None
         return ContextualProblem(self.theta, 0, noise.kind, *noise.range, link=link)

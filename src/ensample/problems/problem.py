@@ -43,7 +43,7 @@ class ContextualProblem(NamedTuple):
     noise: int  # NORMAL_NOISE to SALE_NOISE of `problems.noise`
     low: float  # of the noise's spread, as in `spread_at`
     high: float
-    link: int = -1  # of the means; -1: they are linear
+    link: int = 0  # of the means: 0 where they are linear, 1 (LOGISTIC_LINK) where they are chances
     constant: bool = False  # True if the last feature is 1, and the unit vectors are of the others
 
 
