@@ -1,4 +1,4 @@
-"""What notebooks show instead of a `repr`: small tables and sparklines, in whatever colours the page has.
+"""HTML that notebooks show instead of a `repr`: tables and sparklines in the colours of the page.
 
 All text is escaped: names of actions, labels and recipes may be anybody's.
 """
@@ -14,8 +14,8 @@ import numpy as np
 from ensample.numerals import numeral
 from ensample.types import FloatArray, IntArray
 
-WIDTH, HEIGHT, MARGIN = 160, 36, 2
-WINDOWS = 60  # that it shows the means of
+WIDTH, HEIGHT, MARGIN = 160, 36, 2  # pixels of a sparkline
+WINDOWS = 60  # whose means a sparkline shows
 POINTS = 200  # of a sparkline: more than it has pixels
 
 
@@ -24,7 +24,7 @@ class Markup(str):
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table; numbers on the right.
+    """Return a table with numbers on the right.
 
     >>> table(["a"], [[1.5], ["<b>"]]).count("&lt;b&gt;")
     1
@@ -35,15 +35,19 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def facts(given: Mapping[str, Any]) -> str:
-    """A table of names and what they are."""
-    named = '<tr><th style="text-align:left;white-space:nowrap">{}</th><td style="text-align:left">{}</td></tr>'
-    rows = "".join(named.format(escape(name), text(item)) for name, item in given.items())
+    """Return a table of names and values."""
+    left = "text-align:left"
+    rows = "".join(
+        f'<tr><th style="{left};white-space:nowrap">{escape(name)}</th>'
+        f'<td style="{left}">{text(item)}</td></tr>'
+        for name, item in given.items()
+    )
     return f"<table><tbody>{rows}</tbody></table>"
 
 
 def cell(item: Any) -> str:
-    side = "right" if isinstance(item, int | float) and not isinstance(item, bool) else "left"
-    return f'<td style="text-align:{side}">{text(item)}</td>'
+    is_number = isinstance(item, int | float) and not isinstance(item, bool)
+    return f'<td style="text-align:{"right" if is_number else "left"}">{text(item)}</td>'
 
 
 def text(item: Any) -> str:
@@ -55,12 +59,12 @@ def text(item: Any) -> str:
 
 
 def code(item: object) -> Markup:
-    """As one would type it."""
+    """Return an object's `repr` as code."""
     return Markup(f"<code>{escape(repr(item))}</code>")
 
 
 def brief(item: Any) -> Markup:
-    """A description as one would type it: the fields that are not as they would be by themselves.
+    """Return a description as code, without the fields that have their defaults.
 
     >>> from ensample.perturbations import Gaussian
     >>> brief(Gaussian(2.0)), brief(Gaussian())
@@ -70,34 +74,33 @@ def brief(item: Any) -> Markup:
 
 
 def typed(item: Any) -> str:
-    """As `brief`, in plain text."""
-    if not is_dataclass(item) or not repr(item).startswith(
-        f"{type(item).__name__}("
-    ):  # else it has words of its own
+    """Return `brief` in plain text; an object with a `repr` of its own keeps it."""
+    name = type(item).__name__
+    if not is_dataclass(item) or not repr(item).startswith(f"{name}("):
         return repr(item)
     given = [
         f"{field.name}={getattr(item, field.name)!r}"
         for field in fields(item)
         if field.repr and not usual(item, field)
     ]
-    return f"{type(item).__name__}({', '.join(given)})"
+    return f"{name}({', '.join(given)})"
 
 
 def usual(item: Any, field: "Field[Any]") -> bool:
-    """Whether a field of a dataclass has its default."""
+    """Return whether a field of a dataclass has its default."""
     default = field.default if field.default_factory is MISSING else field.default_factory()
     return bool(getattr(item, field.name) == default)
 
 
 def in_windows(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Means over successive parts, for a sparkline: (how many there were, the mean since the part before)."""
+    """Return where successive windows end, and their means, for a sparkline."""
     ends = np.unique(np.linspace(0, values.size, min(values.size, WINDOWS) + 1).astype(np.int64))
     sums = np.concatenate([[0.0], np.cumsum(values)])
     return ends[1:].astype(float), np.diff(sums[ends]) / np.diff(ends)
 
 
 def and_more(count: int, what: str) -> str:
-    """What a table leaves out.
+    """Return what a table leaves out.
 
     >>> and_more(2, "arm"), and_more(1, "arm"), and_more(0, "arm")
     ('<p>and 2 more arms</p>', '<p>and 1 more arm</p>', '')
@@ -106,16 +109,15 @@ def and_more(count: int, what: str) -> str:
 
 
 def bar(share: float) -> Markup:
-    """A share between 0 and 1, with its number.
+    """Return a share between 0 and 1 as a bar, with its number.
 
     >>> "37.5%" in bar(0.375)
     True
     """
-    return Markup(
-        f'<svg width="60" height="9" viewBox="0 0 60 9" aria-hidden="true"><rect width="60" height="9" fill="currentColor" '
-        f'fill-opacity="0.15"/><rect width="{60.0 * share:.1f}" height="9" fill="currentColor" fill-opacity="0.6"/></svg> '
-        f"{100.0 * share:.1f}%"
-    )
+    rectangle = '<rect width="{}" height="9" fill="currentColor" fill-opacity="{}"/>'
+    parts = rectangle.format(60, 0.15) + rectangle.format(f"{60.0 * share:.1f}", 0.6)
+    opening = '<svg width="60" height="9" viewBox="0 0 60 9" aria-hidden="true">'
+    return Markup(f"{opening}{parts}</svg> {100.0 * share:.1f}%")
 
 
 def sparkline(
@@ -125,7 +127,7 @@ def sparkline(
     band: tuple[FloatArray, FloatArray] | None = None,
     base: float | None = None,
 ) -> Markup:
-    """A line over x >= 0, above a band where there is one; the lowest value is at the bottom, or `base`."""
+    """Return a line over x >= 0, above a band; the lowest value is at the bottom, or `base`."""
     some = np.unique(np.linspace(0, x.size - 1, min(x.size, POINTS)).astype(np.int64))
     heights = np.concatenate([y, *(band or ())])
     low = float(heights.min()) if base is None else base
@@ -138,9 +140,11 @@ def sparkline(
 
     shade = ""
     if band is not None:
-        around = " ".join(points(band[0]) + points(band[1])[::-1])
-        shade = f'<polygon points="{around}" fill="currentColor" fill-opacity="0.2"/>'
+        outline = " ".join(points(band[0]) + points(band[1])[::-1])
+        shade = f'<polygon points="{outline}" fill="currentColor" fill-opacity="0.2"/>'
+    size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
+    stroke = 'fill="none" stroke="currentColor" stroke-width="1.5"'
     return Markup(
-        f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">{shade}'
-        f'<polyline points="{" ".join(points(y))}" fill="none" stroke="currentColor" stroke-width="1.5"/></svg>'
+        f'<svg {size} role="img" aria-label="{escape(label)}">{shade}'
+        f'<polyline points="{" ".join(points(y))}" {stroke}/></svg>'
     )

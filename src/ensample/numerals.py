@@ -16,10 +16,11 @@ def numeral(
     typed: bool = False,
     most: float = MOST,
 ) -> str:
-    """So many digits, or as many as the whole part has; powers of ten for what is very large or small.
+    """Format a number with so many digits, or as a power of ten where it is very large or small.
 
-    `padded` keeps zeros at the end, so that columns line up; `typed` uses the signs of a keyboard, for terminals; numbers are
-    written out below `most`. Whole numbers are exact where they are written out.
+    `padded` keeps zeros at the end, so that columns line up; `typed` uses the signs of a keyboard,
+    for terminals; numbers are written out below `most`. Whole numbers are exact where they are
+    written out.
 
     >>> [numeral(x) for x in (0.0, 0.158655, -12.0, 1234.5678, 10**6, 4.57e12, 1e-10, 0.00123)]
     ['0', '0.159', '−12', '1,235', '1,000,000', '4.57 × 10¹²', '10⁻¹⁰', '0.00123']
@@ -36,9 +37,9 @@ def numeral(
     size = abs(x)
     if size == 0 or (size < most and float(f"{size:.{digits}g}") >= LEAST):
         return sign + written_out(size, digits, padded)
-    return sign + (
-        f"{size:.{OF_POWERS}g}" if typed or math.isinf(size) else with_power(size, padded)
-    )
+    if typed or math.isinf(size):
+        return f"{sign}{size:.{OF_POWERS}g}"
+    return sign + with_power(size, padded)
 
 
 def written_out(size: float, digits: int, padded: bool) -> str:
@@ -59,17 +60,18 @@ def with_power(size: float, padded: bool) -> str:
 
 
 def aligned(x: float | None) -> str:
-    """For a column of numbers."""
+    """Format a number of a column."""
     return numeral(x, padded=True)
 
 
 def terminal(x: float | None) -> str:
-    """For a terminal: four digits, in the signs of a keyboard."""
+    """Format a number for a terminal: four digits, in the signs of a keyboard."""
     return numeral(x, 4, typed=True)
 
 
 def decimals(x: float, places: int) -> str:
-    """
+    """Format a number with so many decimals.
+
     >>> decimals(-0.274, 2)
     '−0.27'
     """
@@ -77,7 +79,8 @@ def decimals(x: float, places: int) -> str:
 
 
 def signed(x: float | None) -> str:
-    """
+    """Format a number with its sign.
+
     >>> signed(1.5), signed(-1.5), signed(0.0)
     ('+1.50', '−1.50', '0')
     """
@@ -85,19 +88,19 @@ def signed(x: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """
+    """Format an interval; a dash where there is none.
+
     >>> interval(1.25, 3.5)
     '1.25 to 3.50'
     """
-    return (
-        NOTHING
-        if low is None or high is None or math.isnan(low)
-        else f"{aligned(low)} to {aligned(high)}"
-    )
+    if low is None or high is None or math.isnan(low):
+        return NOTHING
+    return f"{aligned(low)} to {aligned(high)}"
 
 
 def several(count: int, thing: str) -> str:
-    """
+    """Count things.
+
     >>> several(1, "decision"), several(2_000, "decision")
     ('1 decision', '2,000 decisions')
     """
@@ -105,7 +108,8 @@ def several(count: int, thing: str) -> str:
 
 
 def percent(share: float) -> str:
-    """
+    """Format a share.
+
     >>> percent(0.1234), percent(0.5), percent(0.0003)
     ('12.3%', '50.0%', '0.03%')
     """
@@ -113,15 +117,11 @@ def percent(share: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in words short enough for a table.
+    """Format a time.
 
     >>> duration(12.3), duration(600.0), duration(9000.0)
     ('12 s', '10 min', '2.5 h')
     """
-    return (
-        f"{seconds:.0f} s"
-        if seconds < 90
-        else f"{seconds / 60:.0f} min"
-        if seconds < 5400
-        else f"{seconds / 3600:,.1f} h"
-    )
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"

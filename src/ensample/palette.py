@@ -1,4 +1,4 @@
-"""The colours of every figure and page, in pairs for light and dark ones. They have names, by which pages call them."""
+"""Colours of figures and pages, in pairs for light and dark ones; pages call them by name."""
 
 from typing import NamedTuple
 
@@ -48,15 +48,15 @@ HEAT_COLOURS = (
 
 INK, QUIET, RULE, PAPER = "#16181d", "#565d69", "#d6dae1", "#fdfdfc"
 TEXT = {
+    "--paper": Pair(PAPER, "#14171c"),
     "--ink": Pair(INK, "#e7e9ee"),
     "--quiet": Pair(QUIET, "#a2a9b6"),
     "--rule": Pair(RULE, "#343a45"),
 }
-TEXT |= {"--paper": Pair(PAPER, "#14171c")}
 
 
 def variables() -> dict[str, Pair]:
-    """Every colour by the name that the page gives it."""
+    """Return every colour by its name in style sheets."""
     drawn = {"s": COLOURS, "r": RAMP_COLOURS, "h": HEAT_COLOURS}
     return TEXT | {
         f"--{key}{place}": pair for key, pairs in drawn.items() for place, pair in enumerate(pairs)
@@ -64,8 +64,9 @@ def variables() -> dict[str, Pair]:
 
 
 def sheet() -> str:
-    """The colours as a style sheet that follows what the reader prefers."""
+    """Return a style sheet that follows what the reader prefers; paper is light."""
     light, dark = (
         "".join(f"{name}:{pair[place]};" for name, pair in variables().items()) for place in (0, 1)
     )
-    return f":root{{color-scheme:light dark;{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
+    media = "@media screen and (prefers-color-scheme:dark)"
+    return f":root{{color-scheme:light dark;{light}}}\n{media}{{:root{{{dark}}}}}\n"

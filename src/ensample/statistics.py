@@ -1,7 +1,8 @@
-"""Exact intervals: SciPy's tails and quantiles, the Dvoretzky-Kiefer-Wolfowitz radius and what a larger sample would decide.
+"""Tails, quantiles and exact intervals from SciPy; the radius of Dvoretzky, Kiefer and Wolfowitz.
 
-SciPy is in the extra `lab`: claims, studies and their reports need it, and who compares two simulations; policies, problems and
-simulations do not. So it is imported when a number is asked for.
+SciPy is in the extra `lab`: claims, studies and their reports need it, and who compares two
+simulations; policies, problems and simulations do not. So it is imported when a number is asked
+for.
 """
 
 import math
@@ -21,7 +22,7 @@ def require_scipy() -> None:
 
 
 def beta_cdf(a: float, b: float, x: float) -> float:
-    """P(Beta(a, b) <= x).
+    """Return P(Beta(a, b) <= x).
 
     >>> round(beta_cdf(2, 3, 0.5), 12)
     0.6875
@@ -30,7 +31,7 @@ def beta_cdf(a: float, b: float, x: float) -> float:
 
 
 def binomial_interval(successes: int, trials: int, alarm: float) -> tuple[float, float]:
-    """The Clopper-Pearson interval: each end is on the wrong side of the truth with probability at most alarm / 2.
+    """Return the Clopper-Pearson interval; each end misses with probability at most alarm / 2.
 
     >>> low, high = binomial_interval(0, 100, 0.05)
     >>> low, round(high, 6)
@@ -47,14 +48,12 @@ def binomial_interval(successes: int, trials: int, alarm: float) -> tuple[float,
 
 
 def deciding_sample(estimate: float, bound: float, trials: int, alarm: float) -> int:
-    """Trials after which, were `estimate` the truth, the interval would exclude `bound` (Chernoff's bound).
+    """Return how many trials exclude `bound` if `estimate` is the truth, by Chernoff's bound.
 
     >>> deciding_sample(0.5, 0.4, 100, 0.01)
     260
     """
-    step = (
-        0.5 / trials
-    )  # an estimate on the bound itself is taken to be half a success away from it
+    step = 0.5 / trials  # an estimate on the bound is taken to be half a success away from it
     if abs(estimate - bound) < step:
         estimate = estimate + step if bound + step < 1.0 else estimate - step
     bound = min(max(bound, 1e-15), 1.0 - 1e-15)
@@ -68,7 +67,7 @@ def deciding_sample(estimate: float, bound: float, trials: int, alarm: float) ->
 
 
 def student_quantile(alarm: float, freedom: int) -> float:
-    """t with P(T > t) = alarm for Student's law.
+    """Return t with P(T > t) = alarm for Student's law.
 
     >>> round(student_quantile(0.025, 10), 6)
     2.228139
@@ -77,7 +76,7 @@ def student_quantile(alarm: float, freedom: int) -> float:
 
 
 def student_tail(t: float, freedom: int) -> float:
-    """P(T > t) for Student's law.
+    """Return P(T > t) for Student's law.
 
     >>> round(student_tail(2.228139, 10), 6)
     0.025
@@ -86,26 +85,24 @@ def student_tail(t: float, freedom: int) -> float:
 
 
 def standard_error(values: FloatArray) -> FloatArray:
-    """Of the mean over the runs, which come first: [runs, ...] to [...]; NaN for a single run.
+    """Return that of the mean over runs: [runs, ...] to [...]; NaN for a single run.
 
     >>> standard_error(np.array([[1.0], [2.0], [3.0]])).round(6).tolist()
     [0.57735]
     """
     runs = len(values)
-    return (
-        np.asarray(values.std(axis=0, ddof=1) / math.sqrt(runs))
-        if runs > 1
-        else np.full(values.shape[1:], np.nan)
-    )
+    if runs == 1:
+        return np.full(values.shape[1:], np.nan)
+    return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(runs))
 
 
 def half_width(values: FloatArray, confidence: float = CONFIDENCE) -> FloatArray:
-    """Of the interval of the mean over the runs, which come first: [runs, ...] to [...]."""
+    """Return half the width of the mean's interval over runs: [runs, ...] to [...]."""
     return student_quantile((1.0 - confidence) / 2.0, len(values) - 1) * standard_error(values)
 
 
 def p_value(values: FloatArray) -> float:
-    """How often Student's t would be as far from zero if the mean were zero, [runs]; NaN for a single run."""
+    """Return the p-value of a mean of zero by Student's t, [runs]; NaN for a single run."""
     mean, error = abs(float(values.mean())), float(standard_error(values))
     if error > 0.0:
         return 2.0 * student_tail(mean / error, len(values) - 1)
@@ -113,7 +110,7 @@ def p_value(values: FloatArray) -> float:
 
 
 def chi_square_tail(dim: int, x: float) -> float:
-    """P(chi^2_dim >= x).
+    """Return P(chi^2_dim >= x).
 
     >>> round(chi_square_tail(2, 3.0) / math.exp(-1.5), 12)
     1.0
@@ -122,24 +119,24 @@ def chi_square_tail(dim: int, x: float) -> float:
 
 
 def normal_cdf(values: FloatArray) -> FloatArray:
-    """P(N(0, 1) <= value) for each value."""
+    """Return P(N(0, 1) <= value) for each value."""
     return np.asarray(package(SPECIAL, USER).ndtr(values))
 
 
 def ks_radius(draws: int, alarm: float) -> float:
-    """The empirical cdf of n draws stays within this of the true one, but for probability alarm (Massart's constant)."""
+    """Return how far an empirical cdf is from the true one, but for probability alarm (Massart)."""
     return math.sqrt(math.log(2.0 / alarm) / (2.0 * draws))
 
 
 def ks_distance_to(uniform: FloatArray) -> float:
-    """sup |F_n - F| where `uniform` are the draws after their own cdf F."""
+    """Return sup |F_n - F|, where `uniform` are the draws after their own cdf F."""
     ordered = np.sort(uniform)
     steps = np.arange(1, ordered.size + 1) / ordered.size
     return float(max(np.max(steps - ordered), np.max(ordered - steps + 1.0 / ordered.size)))
 
 
 def ks_distance(first: FloatArray, second: FloatArray) -> float:
-    """sup |F_n - G_m| of two samples; ties are what they are, as for whole numbers.
+    """Return sup |F_n - G_m| of two samples, which may have ties.
 
     >>> ks_distance(np.array([1.0, 2.0]), np.array([2.0, 3.0]))
     0.5
