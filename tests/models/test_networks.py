@@ -37,11 +37,9 @@ def test_gradients_are_those_of_finite_differences(
 ) -> None:
     rng = np.random.default_rng(dim)
     nets = Networks(dim, hidden, activation, size)
-    weights, rows, target = (
-        nets.draw(rng),
-        rng.standard_normal((7, dim)),
-        rng.standard_normal((size, 7)),
-    )
+    weights = nets.draw(rng)
+    rows = rng.standard_normal((7, dim))
+    target = rng.standard_normal((size, 7))
 
     def loss(weights: np.ndarray) -> float:
         return 0.5 * float(np.square(nets.outputs(weights, rows) - target).sum())
@@ -67,11 +65,9 @@ def test_wide_layers_are_those_of_one_by_one(
     """Where few units are above 0, and zeros are left out on the way forward, back and in gradients, and where most are."""
     rng = np.random.default_rng(11)
     nets = Networks(dim, hidden, activation, size)
-    weights, rows, slopes = (
-        nets.draw(rng),
-        rng.standard_normal((count, dim)),
-        rng.standard_normal((size, count)),
-    )
+    weights = nets.draw(rng)
+    rows = rng.standard_normal((count, dim))
+    slopes = rng.standard_normal((size, count))
     for layer in nets.layers(weights)[:-1]:
         layer.bias[:] = rng.standard_normal(layer.bias.shape) + (-0.5 if few else 3.0)
     outputs, gradient_of = nets.differentiate(weights, rows)
@@ -144,9 +140,8 @@ def test_an_ensemble_is_what_its_definition_says(name: str, standing: bool, give
                 scores, [twin.score(j, x) for x in FEATURES], rtol=1e-8, atol=1e-10
             )
             chosen, promises = policy.model.votes(policy.arms)
-            assert promises[j] == pytest.approx(scores.max()) and scores[
-                chosen[j]
-            ] == pytest.approx(scores.max())
+            assert promises[j] == pytest.approx(scores.max())
+            assert scores[chosen[j]] == pytest.approx(scores.max())
 
 
 @pytest.mark.parametrize(

@@ -239,11 +239,9 @@ def test_a_theta_that_is_no_number_does_no_harm() -> None:
 
 def test_few_arms_are_all_scored() -> None:
     arms = es.FiniteArms(np.eye(3))
-    assert (
-        not arms.searched
-        and greedy_arm(np.array([0.0, 2.0, 1.0]), arms) == 1
-        and arms.search is None
-    )
+    assert not arms.searched
+    assert greedy_arm(np.array([0.0, 2.0, 1.0]), arms) == 1
+    assert arms.search is None
     assert greedy_arms(np.eye(3), arms)[0].tolist() == [0, 1, 2]
 
 

@@ -132,19 +132,16 @@ def test_members_begin_apart_and_torch_is_left_alone() -> None:
     assert torch.equal(torch.random.get_rng_state(), before)
     scores = [policy.model.all_scores(FEATURES) for policy in policies]
     np.testing.assert_array_equal(scores[0], scores[1])
-    assert (
-        np.abs(scores[0] - scores[2]).max() > 0.01
-        and np.abs(np.diff(scores[0], axis=1)).max(axis=0).min() > 0.01
-    )
+    assert np.abs(scores[0] - scores[2]).max() > 0.01
+    assert np.abs(np.diff(scores[0], axis=1)).max(axis=0).min() > 0.01
     nets = policies[0].model.nets
     rows = np.random.default_rng(0).standard_normal((500, 3))
     assert np.std(nets.outputs(policies[0].model.prior, rows)) / nets.gain == pytest.approx(
         1.0, abs=0.5
     )
     spreads = nets.spreads()
-    assert (spreads > 0.0).all() and spreads[0] == 1.0, (
-        "what is always drawn alike is pulled with strength 1"
-    )
+    assert (spreads > 0.0).all()
+    assert spreads[0] == 1.0, "what is always drawn alike is pulled with strength 1"
 
 
 def no_module(d: int) -> object:

@@ -47,10 +47,8 @@ def test_against_dense_algebra(name: str) -> None:
         terms = naive.optimistic(SETTING, log.features, policy.recipe.size)
     else:
         fresh, m = policy.recipe.start(es.FiniteArms(ARMS), 0), policy.recipe.size
-        W, Z = (
-            fresh.model.sums[:2].T,
-            np.array([fresh.model.perturbations(t)[:m] for t in range(25)]),
-        )
+        W = fresh.model.sums[:2].T
+        Z = np.array([fresh.model.perturbations(t)[:m] for t in range(25)])
         share = theory.sharp_share(SETTING, m)
         terms = naive.uniform(SETTING, log.features, log.reward, W, Z, ARMS, share)
     assert found.unclipped == pytest.approx(sum(terms), rel=1e-9)

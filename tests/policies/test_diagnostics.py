@@ -115,9 +115,9 @@ def test_networks_have_disagreement_and_no_parameter(arms: es.Arms) -> None:
             policy.decide(None if isinstance(arms, es.FiniteArms) else np.eye(3)), float(t % 2)
         )
     measured = policy.diagnostics()
-    assert (
-        measured.round == 5 and measured.perturbation_norms is None and measured.condition is None
-    )
+    assert measured.round == 5
+    assert measured.perturbation_norms is None
+    assert measured.condition is None
     if isinstance(arms, es.FiniteArms):
         shares = np.bincount(policy.votes(), minlength=3) / 8
         assert measured.disagreement == pytest.approx(-sum(p * np.log(p) for p in shares if p > 0))

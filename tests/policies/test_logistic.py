@@ -85,11 +85,9 @@ def test_a_half_life_is_its_definition() -> None:
 def test_with_gaussian_rewards_it_is_algorithm_one(kind: str, half_life: float | None) -> None:
     linear = es.EnsembleSampling(8, 0.6, 2.0, half_life=half_life)
     ours = es.EnsembleSampling(8, 0.6, 2.0, model=Identity(), half_life=half_life)
-    one, other, rng = (
-        linear.start(KINDS[kind], 4),
-        ours.start(KINDS[kind], 4),
-        np.random.default_rng(0),
-    )
+    one = linear.start(KINDS[kind], 4)
+    other = ours.start(KINDS[kind], 4)
+    rng = np.random.default_rng(0)
     for _ in range(40):
         offered = rng.standard_normal((4, 3)) if kind == "changing" else None
         decisions = one.decide(offered), other.decide(offered)
@@ -230,28 +228,6 @@ def test_rewards_are_between_0_and_1(wrong: float) -> None:
         )
 
 
-@pytest.mark.parametrize("wrong", [float("nan"), -float("inf"), 1e200, None, "1"])
-def test_what_is_no_number_is_told_the_models_range(wrong: object) -> None:
-    for model in (es.Logistic(), es.Logistic("exact")):
-        policy = es.EnsembleSampling(4, model=model).start(es.FiniteArms(np.eye(3)))
-        with pytest.raises(
-            es.InvalidArgument, match=r"^reward = .*expected a number from 0 to 1 for Logistic\(\)$"
-        ) as caught:
-            policy.update(0, wrong)
-        assert (
-            isinstance(caught.value, es.WrongType) == (not isinstance(wrong, float))
-            and policy.round == 0
-        )
-
-
-def test_a_snapshot_with_rewards_that_cannot_be_is_refused(tmp_path) -> None:
-    policy = clicked(es.EnsembleSampling(4, model=es.Logistic()), "finite", 5)
-    policy.bookkeeping.rewards[2] = 7.0
-    policy.save(tmp_path / "wrong")
-    with pytest.raises(es.SnapshotError, match=r"log.rewards\[2\] = 7"):
-        es.load(tmp_path / "wrong")
-
-
 def test_bad_fields_are_refused() -> None:
     with pytest.raises(
         es.InvalidArgument, match=r"^fit = 'newton': expected one of 'stream', 'exact'"
@@ -286,10 +262,8 @@ def test_auto_is_the_boldness_and_a_quarter_of_the_arms_mean_square(fresh: bool)
 
 def test_multiplying_the_features_by_a_constant_changes_no_decision() -> None:
     for fit, fresh in (("stream", True), ("stream", False), ("exact", False)):
-        recipe, rng = (
-            es.EnsembleSampling(8, model=es.Logistic(fit), fresh=fresh),
-            np.random.default_rng(0),
-        )
+        recipe = es.EnsembleSampling(8, model=es.Logistic(fit), fresh=fresh)
+        rng = np.random.default_rng(0)
         one, other = (recipe.start(es.FiniteArms(unit * FEATURES), seed=0) for unit in (1, 64))
         for _ in range(60):
             decisions = one.decide(), other.decide()
@@ -297,8 +271,3 @@ def test_multiplying_the_features_by_a_constant_changes_no_decision() -> None:
             y = rng.random() < 0.3
             for policy, decision in zip((one, other), decisions, strict=True):
                 policy.update(decision, y)
-
-
-def test_inverses_are_kept_to_many_digits() -> None:
-    policy = clicked(es.EnsembleSampling(4, model=es.Logistic()), "finite", 700)
-    assert_allclose(policy.model.inverse, np.linalg.inv(policy.gram), rtol=1e-9)

@@ -51,9 +51,8 @@ def test_linear_is_what_every_recipe_fits_unless_told_otherwise(recipe: es.Recip
 
 def test_a_model_is_part_of_a_recipe_wherever_recipes_are_told(tmp_path) -> None:
     recipe = es.EnsembleSampling(4, 0.5, model=es.Linear())
-    assert recipe == es.EnsembleSampling(4, 0.5) and hash(recipe) == hash(
-        es.EnsembleSampling(4, 0.5)
-    )
+    assert recipe == es.EnsembleSampling(4, 0.5)
+    assert hash(recipe) == hash(es.EnsembleSampling(4, 0.5))
     assert describe(recipe)["model"] == {"kind": "Linear"} and rebuild(describe(recipe)) == recipe
     assert build("EnsembleSampling(4, 0.5, model=Linear())", SETTING) == recipe
     study = es.Study(
@@ -106,7 +105,8 @@ def test_a_kernel_simulates_one_kind_of_model() -> None:
         for kernel in there
     ]
     linear = [kernel for kernel in kernels if kernel.model is es.Linear]
-    assert linear and all(
+    assert linear
+    assert all(
         "Doubled" in kernel.why_not(es.EnsembleSampling(model=Doubled())) for kernel in kernels
     )
     assert any(not kernel.why_not(es.EnsembleSampling()) for kernel in linear)

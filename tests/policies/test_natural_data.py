@@ -40,23 +40,13 @@ def test_booleans_are_rewards_and_features() -> None:
     assert fingerprint(told) == fingerprint(numbered)
 
 
-def test_booleans_are_no_other_numbers() -> None:
-    for field in ("size", "scale", "regularization"):
-        with pytest.raises(es.WrongType):
-            es.EnsembleSampling(**{"size": 3, field: True})
-    with pytest.raises(es.WrongType):
-        started().update(True, 1.0)  # no number of an arm
-
-
 @tables
 def test_frames_are_arms(table: Table) -> None:
     np.testing.assert_array_equal(es.FiniteArms(mixed(table)).features, ROWS)
     policy, twin = started(es.ChangingArms(3)), started(es.ChangingArms(3))
     for _ in range(5):
-        decision, other = (
-            policy.decide(mixed(table), propensity=True),
-            twin.decide(ROWS, propensity=True),
-        )
+        decision = policy.decide(mixed(table), propensity=True)
+        other = twin.decide(ROWS, propensity=True)
         policy.update(decision, 1.0)
         twin.update(other, 1.0)
     assert fingerprint(policy) == fingerprint(twin)
@@ -84,30 +74,11 @@ def test_series_are_rewards_and_features(table: Table) -> None:
     assert fingerprint(policy) == fingerprint(twin)
 
 
-def test_a_row_of_pandas_is_an_arm() -> None:
-    policy, twin = started(), started()
-    policy.update(mixed(pandas.DataFrame).iloc[1], 0.5)  # of dtype object: its columns differ
-    twin.update(ROWS[1], 0.5)
-    assert fingerprint(policy) == fingerprint(twin)
-
-
 def test_nullable_columns_without_missing_values() -> None:
     frame = pandas.DataFrame({"a": [True, False], "b": [1, 2]}).astype(
         {"a": "boolean", "b": "Int64"}
     )
     np.testing.assert_array_equal(es.FiniteArms(frame).features, [[1.0, 1.0], [0.0, 2.0]])
-
-
-@tables
-def test_a_box_and_diagnostics_take_series(table: Table) -> None:
-    columns = table({"low": [0, 0], "high": [True, True], "theta": [0.5, 0.5]})
-    assert es.Box(columns["low"], columns["high"]).high.tolist() == [1.0, 1.0]
-    policy = started(es.FiniteArms(CLICKED))
-    seen = [
-        policy.diagnostics(theta_star=theta).optimism_share
-        for theta in (columns["theta"], [0.5, 0.5])
-    ]
-    assert seen[0] == seen[1]
 
 
 def logged(policy: es.Policy, rounds: int = 6) -> es.Log:

@@ -116,11 +116,9 @@ class TestLinUCB:
     @pytest.mark.parametrize("form", ["constant", "closed", "determinant"])
     def test_is_its_definition(self, form: str, norm: float | None) -> None:
         rng = np.random.default_rng(4)
-        X, noise, theta = (
-            rng.standard_normal((20, 4)) / 2,
-            rng.normal(0, 0.3, 300),
-            np.array([0.5, -0.5, 0.2, 0.1]),
-        )
+        X = rng.standard_normal((20, 4)) / 2
+        noise = rng.normal(0, 0.3, 300)
+        theta = np.array([0.5, -0.5, 0.2, 0.1])
         lam, delta = 0.5, 0.1
 
         def beta(V: np.ndarray, t: int, largest: float) -> float:
@@ -136,16 +134,12 @@ class TestLinUCB:
             assert decision.arm == arms[t] and decision.propensity == 1.0
             policy.update(decision, X[decision.arm] @ theta + noise[t])
         assert len(set(arms)) > 3, "a case in which it explores"
-        assert (
-            policy.propensities().sum() == 1.0
-            and np.argmax(policy.propensities()) == policy.decide().arm
-        )
+        assert policy.propensities().sum() == 1.0
+        assert np.argmax(policy.propensities()) == policy.decide().arm
 
     def test_changing_arms_are_judged_the_same(self) -> None:
-        fixed, changing = (
-            LinUCB(0.5).start(es.FiniteArms(FEATURES)),
-            LinUCB(0.5).start(es.ChangingArms(3)),
-        )
+        fixed = LinUCB(0.5).start(es.FiniteArms(FEATURES))
+        changing = LinUCB(0.5).start(es.ChangingArms(3))
         for t in range(50):
             one, other = fixed.decide(), changing.decide(FEATURES)
             assert one == other and one.arm != 5, "of equal arms the lowest index wins"
@@ -253,9 +247,8 @@ class TestEpsilonGreedy:
         policy = EpsilonGreedy(decay=4.0).start(es.FiniteArms(np.eye(4)))
         for t in range(20):
             weights = policy.propensities()
-            assert weights.min() == pytest.approx(
-                4.0 / (4.0 + t) / 4
-            ) and weights.sum() == pytest.approx(1.0)
+            assert weights.min() == pytest.approx(4.0 / (4.0 + t) / 4)
+            assert weights.sum() == pytest.approx(1.0)
             decision = policy.decide(propensity=True)
             assert decision.propensity == weights[decision.arm]
             policy.update(decision, float(t % 3))

@@ -324,6 +324,11 @@ IMPOSSIBLE = [
 ]
 
 
+def test_rewards_that_the_model_cannot_learn_are_refused(crafted) -> None:
+    with pytest.raises(es.SnapshotError, match=r"log.rewards\[2\] = 7"):
+        crafted(entry("log.rewards", 2, 7.0), "ensemble, logistic")
+
+
 @pytest.mark.parametrize(("recipe", "name", "place", "value", "message"), IMPOSSIBLE)
 def test_impossible_state_is_refused(
     crafted, recipe: str, name: str, place: int, value: float, message: str

@@ -16,11 +16,9 @@ def test_theorem_one() -> None:
     recipe = es.EnsembleSampling.from_theorem(SETTING)
     beta = theory.radius(SETTING)
     assert recipe.size == theory.ensemble_size(SETTING)
-    assert (
-        recipe.regularization == 4.0
-        and recipe.member == es.UniformMember()
-        and recipe.scale == beta
-    )
+    assert recipe.regularization == 4.0
+    assert recipe.member == es.UniformMember()
+    assert recipe.scale == beta
     assert recipe.reward_law == es.Gaussian(beta) and recipe.initial_law == es.Gaussian(2 * beta)
 
 

@@ -57,19 +57,16 @@ def test_without_a_log_memory_does_not_grow() -> None:
         policy = es.EnsembleSampling(size=5).start(es.FiniteArms(np.eye(3)), log=log)
         for _ in range(50):
             policy.update(policy.decide(), 1.0)
-        assert policy.version == 50 and all(
-            len(column) == 0 for column in policy.bookkeeping.columns().values()
-        )
+        assert policy.version == 50
+        assert all(len(column) == 0 for column in policy.bookkeeping.columns().values())
         with pytest.raises(es.InvalidArgument, match=r"^log = None"):
             policy.log()
     assert seen == list(range(50))
 
 
 def test_a_policy_without_a_log_is_saved_without_it(tmp_path) -> None:
-    kept, lean = (
-        es.EnsembleSampling(size=5),
-        es.EnsembleSampling(size=5).start(es.FiniteArms(np.eye(3)), seed=0, log=None),
-    )
+    kept = es.EnsembleSampling(size=5)
+    lean = es.EnsembleSampling(size=5).start(es.FiniteArms(np.eye(3)), seed=0, log=None)
     full = kept.start(es.FiniteArms(np.eye(3)), seed=0)
     for policy in (full, lean):
         for _ in range(30):

@@ -1,7 +1,6 @@
 """A model of thirty lines is a whole policy: what keeps the books knows nothing of ridge regression."""
 
 import json
-import threading
 from copy import copy
 from dataclasses import dataclass
 
@@ -73,25 +72,12 @@ def played(rounds: int) -> es.Policy:
     return policy
 
 
-def test_it_learns() -> None:
-    assert int(played(300).propensities().argmax()) == 1
-
-
 def test_propensities_are_those_of_its_votes() -> None:
     policy = played(30)
     decision = policy.decide(propensity=True)
     votes = np.bincount(policy.votes(), minlength=3)
     np.testing.assert_allclose(policy.propensities(), votes / 20)
     assert decision.propensity == policy.propensity(decision) == votes[decision.arm] / 20
-
-
-def test_replay_and_late_rewards() -> None:
-    policy = started()
-    decisions = [policy.decide() for _ in range(10)]
-    for decision in decisions[::-1]:
-        policy.update(decision, MEANS[decision.arm])
-    again = RECIPE.replay(policy.arms, policy.log(), seed=3)
-    assert fingerprint(again) == fingerprint(policy)
 
 
 def test_snapshots(tmp_path) -> None:
@@ -140,21 +126,6 @@ def test_an_interrupt_before_any_instruction_leaves_a_whole_update(again: int | 
 def test_what_the_model_has_not_is_no_attribute() -> None:
     for name in ("mean", "gram", "estimates"):
         assert not hasattr(started(), name)
-
-
-def test_threads_share_no_round() -> None:
-    policy = started()
-
-    def work() -> None:
-        for _ in range(500):
-            policy.update(policy.decide(), 1.0)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert policy.round == policy.version == 2000 == len(set(policy.log().round.tolist()))
 
 
 class Uncounted(ArmMeans):

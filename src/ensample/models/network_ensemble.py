@@ -269,11 +269,9 @@ class NetworkEnsemble(Model):
         """
         if self.training.boldness is None:
             return None
-        spread, sigma, sizes = (
-            self.state.rewards.spread(self.count),
-            self.sigma,
-            self.state.features.sizes.copy(),
-        )
+        spread = self.state.rewards.spread(self.count)
+        sigma = self.sigma
+        sizes = self.state.features.sizes.copy()
         return Calibration(sigma, spread, (sigma / spread) ** 2, None, self.count, sizes)
 
     def fault(self) -> str | None:

@@ -15,10 +15,8 @@ FREE_PRIOR = (
 )
 GROWTH = 1.25  # of the number of observations between two calibrations
 MIN_STRENGTH, MAX_STRENGTH = 1e-6, 1e6  # of lam where it is learned, for features of size 1
-VECTORS, FADING_VECTORS = (
-    9,
-    2,
-)  # rows of a ridge regression's state beside its three matrices; more where the past fades
+# rows of a ridge regression's state beside its three matrices; more where the past fades
+VECTORS, FADING_VECTORS = (9, 2)
 SCALES = 6  # rows of `Scales`
 
 

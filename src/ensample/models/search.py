@@ -78,10 +78,8 @@ class Screen:
     def encoded(self) -> tuple[FloatArray, Any]:
         """Return the table of features and the codes of all arms, as `encode_arms` writes them."""
         if self._encoded is None:
-            table, codes = (
-                np.zeros((4, self.rows.shape[1])),
-                np.zeros(_core.size_of_codes(self.rows), np.uint8),
-            )
+            table = np.zeros((4, self.rows.shape[1]))
+            codes = np.zeros(_core.size_of_codes(self.rows), np.uint8)
             if (
                 self.rows.shape[1] <= _core.MAX_SEARCH_DIM
             ):  # else bounds overflow 16 bits, and all arms are scored

@@ -20,10 +20,8 @@ from ensample.types import FloatArray
 EXPECTED = (
     "a function of the number of features d that makes a torch.nn.Module, [B, d] -> [B] or [B, 1]"
 )
-EXAMPLES, ROWS = (
-    16,
-    64,
-)  # modules, and rows of features, from which the typical sizes of parameters and outputs are taken
+# modules, and rows of features, from which the typical sizes of parameters and outputs are taken
+EXAMPLES, ROWS = (16, 64)
 
 
 class ParameterPlace(NamedTuple):
