@@ -62,7 +62,7 @@ class Visitor(threading.Thread):
         self.error: Exception | None = None
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """Send a call; if the server closed an idle connection, send it again, which ids make safe."""
+        """Send a call, again if the server closed an idle connection, which ids make safe."""
         try:
             answer, content = self._sent(method, path, body)
         except (ConnectionError, http.client.HTTPException):

@@ -1,4 +1,7 @@
-"""Which headline to show: named actions, contexts, clicks that come late or never. Run it: `python examples/clicks.py`."""
+"""Which headline to show: named actions, contexts, clicks that come late or never.
+
+Run it: `python examples/clicks.py`.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""A policy by itself, its propensities, a snapshot and a simulation. Run it: `python examples/policies.py`."""
+"""A policy by itself, its propensities, a snapshot and a simulation.
+
+Run it: `python examples/policies.py`.
+"""
 
 import tempfile
 from pathlib import Path

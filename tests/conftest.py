@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def repeatable_seeds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw the seeds that a test does not give from a sequence of its own: all differ, and each run has the same."""
+    """Draw the seeds that a test does not give from a fixed sequence: all differ."""
     numbers = Random(request.node.nodeid)
     for module in ("ensample.policies.recipe", "ensample.experiments.settings"):
         monkeypatch.setattr(f"{module}.drawn_seed", lambda: numbers.getrandbits(SEED_BITS))
@@ -44,11 +44,12 @@ def pool(postgres: str) -> "Iterator[PostgresPool]":
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """What is imported stays: to look for garbage among it, again and again, is a third of the time that collecting takes.
+    """Keep the garbage collector from imported objects: a third of the time of collecting tests.
 
-    Later it would be a twentieth of what tests take. What they make themselves is looked at as ever.
+    Later it would be a twentieth of what tests take. What they make themselves is looked at as
+    ever.
     """
-    import hypothesis  # noqa: F401 (asks who refers to what it manages, and would not be told of what is frozen)
+    import hypothesis  # noqa: F401 (it needs referrers, which frozen objects hide)
 
     gc.disable()
     try:

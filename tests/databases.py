@@ -1,4 +1,4 @@
-"""A PostgreSQL of one's own on loopback, for as long as the tests run; started by another user than root, who may not."""
+"""A PostgreSQL on loopback while the tests run, started by another user than root."""
 
 import os
 import pwd

@@ -1,6 +1,7 @@
-"""Whether docs/paper.md says what the claims say now. The test of each claim compares its own lines: nothing runs twice.
+"""Checks that docs/paper.md says what the claims say: the test of each compares its own lines.
 
-Numbers may differ by one in their third digit: other processors round differently, and that is not what makes a page stale.
+Numbers may differ by one in their third digit: other processors round differently, and that is not
+what makes a page stale.
 """
 
 import re
@@ -26,7 +27,8 @@ PIXEL = 0.5
 def alike(now: str, then: str, apart: float = NOISE) -> bool:
     """The same words, and numbers that differ by no more than arithmetic does.
 
-    >>> alike("holds: 0.123 of 4,000", "holds: 0.124 of 4,000"), alike("0.123", "0.128"), alike("1 holds", "1 fails")
+    >>> pairs = ("0.123 of 4,000", "0.124 of 4,000"), ("0.123", "0.128"), ("1 holds", "1 fails")
+    >>> tuple(alike(*pair) for pair in pairs)
     (True, False, False)
     """
     if NUMBER.split(now) != NUMBER.split(then):
@@ -44,7 +46,7 @@ def numbers(text: str) -> list[float]:
 
 
 def says_what_was_found(finding: Finding) -> None:
-    """Row, measurement and, where it is not an error of rounding, the power of the first family: others take long to find."""
+    """Compare row, measurement and, unless it is a rounding error, the first family's power."""
     claim, outcome = finding.claim, finding.outcome
     says(claim, summary_row(finding), without_power)
     says(claim, measurement(claim, outcome, finding.sharp))
@@ -63,7 +65,7 @@ def says_what_became_of_the_twin(claim: Claim, twin: Outcome) -> None:
 
 
 def says(claim: Claim, line: str, part: Callable[[str], str] = str) -> None:
-    """A line of the claim's own section, or of the summary, is this one, as far as a part of both is concerned."""
+    """Compare a part of this line with the lines of the claim's section, or of the summary."""
     text = DOCUMENT.read_text()
     summary, start = text.split("## Notation")[0], text.find(f'<a id="{claim.id}"></a>')
     assert start >= 0, STALE

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import stats
 
 FALSE_ALARM = 1e-7
-"""The probability with which one p-value of a true statement falls below it; the whole suite has under 200 of them."""
+"""The probability that a p-value of a true statement is below it; the suite has under 200."""
 
 
 def holds(p_value: float) -> bool:
@@ -13,7 +13,7 @@ def holds(p_value: float) -> bool:
 
 
 def gaussian_p_value(whitened: np.ndarray) -> float:
-    """That rows are draws of N(0, I): their mean, total size, size of each row and each coordinate (Bonferroni)."""
+    """Test that rows are draws of N(0, I): mean, total size, each row and coordinate (Bonferroni)."""
     n, d = whitened.shape
     squares = (whitened**2).sum(axis=1)
     total = stats.chi2.cdf(squares.sum(), n * d)
@@ -30,7 +30,7 @@ def gaussian_p_value(whitened: np.ndarray) -> float:
 
 
 def pmf_p_value(values: np.ndarray, support: np.ndarray, probabilities: np.ndarray) -> float:
-    """Chi-square that `values` have the given discrete law, cells pooled until 10 are expected in each."""
+    """Chi-square test of a discrete law, with cells pooled until 10 are expected in each."""
     expected = probabilities * len(values)
     observed = np.array([(values == point).sum() for point in support])
     if observed.sum() < len(values):

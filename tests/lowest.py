@@ -1,7 +1,7 @@
-"""The lowest versions that pyproject.toml allows, as pip takes them: `pip install $(python tests/lowest.py) .`
+"""The lowest versions that pyproject.toml allows: `pip install $(python tests/lowest.py) .`
 
-Direct dependencies are pinned to their lower bounds; pip chooses what these need. The smoke test (`tests/smoke.py`) then shows
-that the bounds are true: `make test-lowest`.
+Direct dependencies are pinned to their lower bounds; pip chooses what these need. The smoke test
+(`tests/smoke.py`) then shows that the bounds are true: `make test-lowest`.
 """
 
 import re

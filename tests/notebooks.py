@@ -1,6 +1,9 @@
-"""Notebooks, run as their cells stand, in one namespace. `python tests/notebooks.py FILE` stores what they show.
+"""Notebooks, run cell by cell in one namespace.
 
-There are no magics in ours, so a kernel, and the thirty packages that bring one, would add nothing but seconds.
+`python tests/notebooks.py FILE` stores their outputs.
+
+There are no magics in ours, so a kernel, and the thirty packages that bring one, would add nothing
+but seconds.
 """
 
 import ast
@@ -24,7 +27,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def run(notebook: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """The outputs of the code cells, in order; an error comes out. They run in a folder that is gone afterwards."""
+    """Run the code cells in order, in a temporary folder, and return their outputs."""
     space: dict[str, Any] = {"__name__": "__main__"}
     outputs = []
     here = os.getcwd()

@@ -1,9 +1,10 @@
 """`ensample` at a shell's prompt.
 
-Each command is a process of its own, with its own folder, environment, output, errors and exit code. It is forked from one
-that has imported what takes long: a command takes a tenth of a second instead of one.
-Where it matters how Python starts, in another locale or without some packages, there is one such process for each way to
-start. What asks which modules a command imports needs a process from scratch.
+Each command is a process of its own, with its own folder, environment, output, errors and exit
+code. It is forked from one that has imported what takes long: a command takes a tenth of a second
+instead of one. Where it matters how Python starts, in another locale or without some packages,
+there is one such process for each way to start. What asks which modules a command imports needs a
+process from scratch.
 """
 
 import gc
@@ -104,7 +105,7 @@ def surroundings(start: Start) -> dict[str, str]:
 
 @cache
 def forking(start: Start) -> "subprocess.Popen[str]":
-    """The process that commands are forked from; it ends with this one, when there is nobody left to write to it."""
+    """Start the process that commands are forked from. It ends when this one does."""
     code = f"import sys; sys.path[1:] = {sys.path!r}; import prompt; prompt.serve({start.missing})"
     pipe = subprocess.PIPE
     return subprocess.Popen(
@@ -120,7 +121,7 @@ def serve(missing: tuple[str, ...]) -> None:
     simulate_once()
     typer.main.get_command(typer.Typer(callback=some_command))  # which imports more
     gc.collect()
-    gc.freeze()  # or every command would copy all that is in memory, to count what can be thrown away
+    gc.freeze()  # otherwise collecting garbage would copy all memory into every command
     fork_for_each_line(become)
 
 

@@ -1,6 +1,7 @@
-"""Everything once, small, with whatever is installed: `python tests/smoke.py`. For environments without our test tools.
+"""Everything once, small, for environments without our test tools: `python tests/smoke.py`.
 
-Not part of `make test`: `make test-lowest` runs it with the lowest versions that we claim to work with.
+Not part of `make test`: `make test-lowest` runs it with the lowest versions that we claim to work
+with.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""CONTRIBUTING's how-tos, followed to the letter: each block is a file, outside the package and in it."""
+"""The how-tos of CONTRIBUTING: each block is a file, outside the package and in it."""
 
 import importlib
 import json
@@ -488,5 +488,5 @@ assert es.simulate(recipe, problem, 5, evaluation="live").regret.shape == (1, 5)
 [cell] = es.Study.read("own.toml").cells
 assert cell.recipe == es.MeanSampling(5, es.Triangular(0.5)) and cell.family == problem
 from ensample.codec import describe
-assert describe(recipe)["kind"] == "MeanSampling" and cell.definition["recipe"]["kind"] == "MeanSampling"
+assert describe(recipe)["kind"] == cell.definition["recipe"]["kind"] == "MeanSampling"
 """

@@ -16,36 +16,12 @@ from ensample.cli.evaluate import check_outputs
 from ensample.extras import DISTRIBUTIONS, require
 from lab.studies import TOML
 
-EXTRAS = (
-    "apsw",
-    "bayesianbandits",
-    "coba",
-    "cryptography",
-    "dask",
-    "distributed",
-    "faiss",
-    "httpx",
-    "jinja2",
-    "latex2mathml",
-    "mabwiser",
-    "matplotlib",
-    "msgspec",
-    "openfeature",
-    "pandas",
-    "polars",
-    "prometheus_client",
-    "psycopg",
-    "psycopg_pool",
-    "pyarrow",
-    "scipy",
-    "scipy.special",
-    "sklearn",
-    "starlette",
-    "tomli_w",
-    "torch",
-    "uvicorn",
-    "vowpalwabbit",
-)
+LISTED = """
+apsw bayesianbandits coba cryptography dask distributed faiss httpx jinja2 latex2mathml mabwiser
+matplotlib msgspec openfeature pandas polars prometheus_client psycopg psycopg_pool pyarrow
+scipy scipy.special sklearn starlette tomli_w torch uvicorn vowpalwabbit
+"""
+EXTRAS = tuple(LISTED.split())
 SMALL = "--dim 2 --arms 3 --horizon 20 --runs 2 --policies greedy"
 
 
@@ -60,63 +36,40 @@ def ensample(arguments: str, folder: Path) -> "subprocess.CompletedProcess[str]"
     return prompt.ensample(*arguments.split(), folder=folder, start=prompt.Start(missing=EXTRAS))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (
-            "serve --data data",
-            "ensample serve needs starlette, uvicorn, msgspec, apsw, prometheus_client and jinja2: "
-            "pip install starlette uvicorn msgspec apsw prometheus-client jinja2",
-        ),
-        ("key list data", "ensample key needs apsw: pip install apsw"),
-        ("replay data", "ensample replay needs apsw: pip install apsw"),
-        ("replay data --verify", "ensample replay needs apsw: pip install apsw"),
-        ("backup data file", "ensample backup needs apsw: pip install apsw"),
-        (
-            "demo",
-            "ensample demo needs polars, matplotlib and jinja2: pip install polars matplotlib jinja2",
-        ),
-        (
-            "plan --frontier --out here",
-            "ensample plan --frontier needs matplotlib: pip install matplotlib",
-        ),
-        (
-            "run mine.toml --cluster local",
-            "ensample run needs polars and tomli_w: pip install polars tomli-w",
-        ),
-        (
-            "evaluate mine.toml --policy uniform",
-            "ensample evaluate needs polars: pip install polars",
-        ),
-        ("run mine.toml", "ensample run needs polars and tomli_w: pip install polars tomli-w"),
-        (
-            "run mine.toml --dry-run",
-            "ensample run needs polars and tomli_w: pip install polars tomli-w",
-        ),
-        (
-            "report results/small",
-            "ensample report needs polars, scipy, jinja2, matplotlib, latex2mathml and tomli_w: "
-            "pip install polars scipy jinja2 matplotlib latex2mathml tomli-w",
-        ),
-        (f"race {SMALL}", "ensample race needs matplotlib: pip install matplotlib"),
-        (
-            f"race {SMALL} --json --out here",
-            "ensample race needs matplotlib: pip install matplotlib",
-        ),
-        (
-            "verify chi-square --json claims.json",
-            "an interval or a p-value needs scipy: pip install scipy",
-        ),
-        (
-            "verify chi-square --html page.html",
-            "a page of ensample verify needs jinja2 and matplotlib",
-        ),
-        (
-            "verify chi-square --markdown page.md",
-            "a page of ensample verify needs jinja2 and matplotlib",
-        ),
-    ],
+SERVE = (
+    "starlette, uvicorn, msgspec, apsw, prometheus_client and jinja2: "
+    "pip install starlette uvicorn msgspec apsw prometheus-client jinja2"
 )
+REPORT = (
+    "polars, scipy, jinja2, matplotlib, latex2mathml and tomli_w: "
+    "pip install polars scipy jinja2 matplotlib latex2mathml tomli-w"
+)
+DEMO = "polars, matplotlib and jinja2: pip install polars matplotlib jinja2"
+RUN = "ensample run needs polars and tomli_w: pip install polars tomli-w"
+APSW, FIGURE = "apsw: pip install apsw", "matplotlib: pip install matplotlib"
+PAGE = "a page of ensample verify needs jinja2 and matplotlib"
+COMMANDS = {
+    "serve --data data": f"ensample serve needs {SERVE}",
+    "key list data": f"ensample key needs {APSW}",
+    "replay data": f"ensample replay needs {APSW}",
+    "replay data --verify": f"ensample replay needs {APSW}",
+    "backup data file": f"ensample backup needs {APSW}",
+    "demo": f"ensample demo needs {DEMO}",
+    "plan --frontier --out here": f"ensample plan --frontier needs {FIGURE}",
+    "run mine.toml": RUN,
+    "run mine.toml --dry-run": RUN,
+    "run mine.toml --cluster local": RUN,
+    "evaluate mine.toml --policy uniform": "ensample evaluate needs polars: pip install polars",
+    "report results/small": f"ensample report needs {REPORT}",
+    f"race {SMALL}": f"ensample race needs {FIGURE}",
+    f"race {SMALL} --json --out here": f"ensample race needs {FIGURE}",
+    "verify chi-square --json claims.json": "an interval or a p-value needs scipy: pip install scipy",
+    "verify chi-square --html page.html": PAGE,
+    "verify chi-square --markdown page.md": PAGE,
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), COMMANDS.items())
 def test_a_command_says_first_which_packages_it_needs(
     arguments: str, said: str, tmp_path: Path
 ) -> None:
@@ -144,23 +97,24 @@ def test_a_race_for_programs_needs_no_figure(tmp_path: Path) -> None:
     assert [policy["policy"] for policy in answer["policies"]] == ["greedy"]
 
 
+POLARS = "polars: pip install polars"
+NETWORK = "es.EnsembleSampling(3, model=es.TorchModel(print))"
 NEEDS = {
-    "es.run_study(es.Study.read('mine.toml'), 'out')": "run_study needs polars: pip install polars",
-    "es.Results('out')": "Results needs polars: pip install polars",
-    "es.evaluate('log.jsonl', 'uniform')": "evaluate needs polars: pip install polars",
-    "es.read_dsjson('mine.toml')": "a log needs polars: pip install polars",
-    "es.read_log('mine.toml')": "a log needs polars: pip install polars",
-    "es.read_open_bandit('mine.toml')": "read_open_bandit needs polars: pip install polars",
-    "es.read_movielens('mine.toml')": "read_movielens needs polars: pip install polars",
-    "es.problem('classification', data='mine.csv', y='b')": "a problem of data needs polars: pip install polars",
-    "es.problem('ratings', data='mine.csv')": "read_movielens needs polars: pip install polars",
-    "es.Experiment('news', actions=['a', 'b']).log()": "Experiment.log needs polars: pip install polars",
-    "runs.to_frame()": "Runs.to_frame needs polars: pip install polars",
-    "runs.plot()": "Runs.plot needs matplotlib: pip install matplotlib",
+    "es.run_study(es.Study.read('mine.toml'), 'out')": f"run_study needs {POLARS}",
+    "es.Results('out')": f"Results needs {POLARS}",
+    "es.evaluate('log.jsonl', 'uniform')": f"evaluate needs {POLARS}",
+    "es.read_dsjson('mine.toml')": f"a log needs {POLARS}",
+    "es.read_log('mine.toml')": f"a log needs {POLARS}",
+    "es.read_open_bandit('mine.toml')": f"read_open_bandit needs {POLARS}",
+    "es.read_movielens('mine.toml')": f"read_movielens needs {POLARS}",
+    "es.problem('classification', data='mine.csv', y='b')": f"a problem of data needs {POLARS}",
+    "es.problem('ratings', data='mine.csv')": f"read_movielens needs {POLARS}",
+    "es.Experiment('news', actions=['a', 'b']).log()": f"Experiment.log needs {POLARS}",
+    "runs.to_frame()": f"Runs.to_frame needs {POLARS}",
+    "runs.plot()": f"Runs.plot needs {FIGURE}",
     "es.ApproximateArms([[1.0]])": "ApproximateArms needs faiss: pip install faiss-cpu",
-    "es.open_experiment('experiment.db', actions=['a', 'b'])": "open_experiment needs apsw: pip install apsw",
-    "es.EnsembleSampling(3, model=es.TorchModel(print)).start(es.FiniteArms([[1.0]]))": "TorchModel needs torch: "
-    "pip install torch",
+    "es.open_experiment('mine.db', actions=['a', 'b'])": f"open_experiment needs {APSW}",
+    f"{NETWORK}.start(es.FiniteArms([[1.0]]))": "TorchModel needs torch: pip install torch",
     "__import__('ensample.client').client.Client": "ensample.client needs httpx: pip install httpx",
 }
 WALK = """

@@ -133,7 +133,7 @@ def test_child_refuses_a_policy_that_stays_in_use_at_the_fork(
     assert inside.wait(60)
     said = in_child(policy.decide)
     assert said.startswith(
-        "ForkError: a policy that another thread was changing was inherited through a fork: expected"
+        "ForkError: a policy that another thread was changing was inherited through a fork"
     )
     free.set()
     thread.join()
@@ -238,19 +238,20 @@ def test_answer_of_a_batch_that_forked_is_refused_in_the_child(tmp_path: Path) -
 ENDS = """
 import os, sys, pathlib
 import ensample as es
-experiment = es.open_experiment(sys.argv[1], actions=["a", "b"], recipe=es.EnsembleSampling(size=10), seed=0)
+recipe = es.EnsembleSampling(size=10)
+experiment = es.open_experiment(sys.argv[1], actions=["a", "b"], recipe=recipe, seed=0)
 experiment.decide(id="1")
 child = os.fork()
 if child:
     os.waitpid(child, 0)
-    experiment.decide(id="2")  # in the write-ahead log, which the end of the child must not take away
+    experiment.decide(id="2")  # in the write-ahead log, which the child must not delete
     print(*sorted(path.name for path in pathlib.Path(sys.argv[1]).parent.iterdir()), flush=True)
     os._exit(0)  # no checkpoint
 """
 
 
 def test_end_of_the_child_leaves_the_files_of_its_parent(tmp_path: Path) -> None:
-    """Its interpreter frees what it inherited: SQLite would fold the log of the parent and delete it."""
+    """Its interpreter frees what it inherited: SQLite would merge and delete the parent's log."""
     path = tmp_path / "news.db"
     done = subprocess.run(
         [sys.executable, "-c", ENDS, str(path)], capture_output=True, text=True, timeout=60
@@ -302,7 +303,8 @@ def test_child_opens_what_its_parent_has_closed(tmp_path: Path) -> None:
 def test_child_that_outlives_its_parent_does_not_keep_the_file(tmp_path: Path) -> None:
     code = (
         "import os, sys, time\nimport ensample as es\n"
-        "experiment = es.open_experiment(sys.argv[1], actions=['a', 'b'], recipe=es.EnsembleSampling(size=10), seed=0)\n"
+        "recipe = es.EnsembleSampling(size=10)\n"
+        "experiment = es.open_experiment(sys.argv[1], actions=['a', 'b'], recipe=recipe, seed=0)\n"
         "experiment.decide(id='1')\n"
         "if os.fork():\n    os.kill(os.getpid(), 9)\n"
         "print(os.getpid(), flush=True)\ntime.sleep(60)\nos._exit(0)\n"

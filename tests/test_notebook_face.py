@@ -1,4 +1,4 @@
-"""What notebooks show: small, escaped, cheap, and of everything that one would leave at the end of a cell."""
+"""HTML for notebooks: small, escaped, cheap, and for every object that ends a cell."""
 
 import sys
 from dataclasses import replace
@@ -131,7 +131,7 @@ def test_names_are_text_and_nothing_else() -> None:
 
 
 def test_an_experiment_shows_what_its_actions_earned() -> None:
-    """Against a count by hand over the log, with rewards that come by themselves and decisions that were never shown."""
+    """Against a count over the log, with default rewards and decisions that were never active."""
     now = [0.0]
     rules = es.Reward(wait=10, default=0)
     experiment = es.Experiment("news", actions=["a", "b", "c"], reward=rules, clock=lambda: now[0])
@@ -243,7 +243,8 @@ def test_results_are_plotted_and_are_frames_of_pandas(tmp_path: Path) -> None:
         policy=[{"label": HOSTILE, "recipe": "Greedy"}, {"recipe": "LinUCB"}],
     )
     results = es.run_study(study, tmp_path, threads=1)
-    assert results.plot()._repr_png_()[0] and results.plot(log=True).axes[0].get_xscale() == "log"  # type: ignore[attr-defined]
+    assert results.plot()._repr_png_()[0]  # type: ignore[attr-defined]
+    assert results.plot(log=True).axes[0].get_xscale() == "log"
     for name in ("cells", "final", "curves", "pulls", "differences", "published", "slopes"):
         found = getattr(results, name)
         frame = found() if callable(found) else found

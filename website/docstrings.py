@@ -1,4 +1,4 @@
-"""Docstrings as the site shows them: examples are sessions, formulas that stand by themselves keep their lines."""
+"""Docstrings on the site: examples are sessions, displayed formulas keep their lines."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Draw the figures of the tutorials and how-to pages, and the architecture's: python website/figures.py (`make docs`)."""
+"""Draw the figures of tutorials, how-to pages and the architecture (`make docs`)."""
 
 from collections.abc import Callable, Iterator
 from html import escape
@@ -189,7 +189,7 @@ WIDTH, ROW, GAP, TITLES, MARGIN = 470, 50, 8, 24, 26
 
 
 def architecture() -> str:
-    """The layers from top to bottom: what a product uses on the left, research on the right, what both do across."""
+    """Draw the layers: products on the left, research on the right, shared ones across."""
     height = TITLES + (ROW + GAP) * len(LAYERS)
     names = sorted({"--quiet", *(tone for row in LAYERS for *_, tone in row)})
     light, dark = (
@@ -202,14 +202,17 @@ def architecture() -> str:
     )
     return "".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="100%" role="img"',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="100%"'
+            ' role="img"',
             f' aria-label="{label}">',
-            f"<style>svg{{{light}}}@media (prefers-color-scheme:dark){{svg{{{dark}}}}}text{{font-family:sans-serif}}</style>",
+            f"<style>svg{{{light}}}@media (prefers-color-scheme:dark){{svg{{{dark}}}}}"
+            "text{font-family:sans-serif}</style>",
             *(
                 words(x, 15, name, 12, "var(--quiet)")
                 for x, name in ((MARGIN, "a product"), (place(1, 2), "research"))
             ),
-            f'<path d="M10 {TITLES}V{height - GAP}m-5 -9l5 9l5 -9" fill="none" stroke="var(--quiet)" stroke-width="1.5"/>',
+            f'<path d="M10 {TITLES}V{height - GAP}m-5 -9l5 9l5 -9" fill="none" '
+            'stroke="var(--quiet)" stroke-width="1.5"/>',
             *(
                 box(place(column, len(row)), TITLES + (ROW + GAP) * number, width(len(row)), *part)
                 for number, row in enumerate(LAYERS)
@@ -229,7 +232,8 @@ def place(column: int, columns: int) -> int:
 
 
 def box(x: int, y: int, wide: int, names: str, meaning: str, tone: str) -> str:
-    shape = f'x="{x}" y="{y}" width="{wide}" height="{ROW}" rx="4" fill="var({tone})" fill-opacity="0.1" stroke="var({tone})"'
+    size = f'x="{x}" y="{y}" width="{wide}" height="{ROW}" rx="4"'
+    shape = f'{size} fill="var({tone})" fill-opacity="0.1" stroke="var({tone})"'
     return (
         f"<rect {shape}/>"
         + words(x + 10, y + 21, names, 14, "currentColor", 600)
@@ -240,7 +244,8 @@ def box(x: int, y: int, wide: int, names: str, meaning: str, tone: str) -> str:
 def words(
     x: int, y: int, text: str, size: float, tone: str = "var(--quiet)", weight: int = 400
 ) -> str:
-    return f'<text x="{x}" y="{y}" font-size="{size}" font-weight="{weight}" fill="{tone}">{escape(text)}</text>'
+    font = f'font-size="{size}" font-weight="{weight}"'
+    return f'<text x="{x}" y="{y}" {font} fill="{tone}">{escape(text)}</text>'
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What the site does to the pages: they are written for a code host, and are the same files there.
 
-Formulas become MathML, figures take the page's colours, names in code lead to the reference, and CONTRIBUTING and CHANGELOG
-are pages too.
+Formulas become MathML, figures take the page's colours, names in code lead to the reference, and
+CONTRIBUTING and CHANGELOG are pages too.
 """
 
 import re
@@ -72,7 +72,7 @@ def reference(files: Files) -> dict[str, tuple[str, str]]:
 
 
 def style_sheet() -> str:
-    """The reports' colours by their names, for light pages and dark ones, and how pages use them."""
+    """Return the reports' colours, for light and dark pages, and their use."""
     light, dark = (
         "".join(f"{name}:{pair[place]};" for name, pair in variables().items()) for place in (0, 1)
     )
@@ -81,7 +81,7 @@ def style_sheet() -> str:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """What Markdown would not understand is put aside; links out of docs/ lead to the pages made of it."""
+    """Put aside what Markdown would not understand, and mend links out of docs/."""
     here, aside = dirname(page.file.src_uri), formulas.setdefault(page.file.src_uri, [])
 
     def put_aside(found: re.Match[str]) -> str:
@@ -107,7 +107,8 @@ def on_page_content(html: str, page: Page, files: Files, **_: Any) -> str:
             return found[0]
         target = files.get_file_from_path(place[0])
         assert target is not None
-        return f'<a class="name" href="{target.url_relative_to(page.file)}#{place[1]}"><code>{found["shown"]}</code></a>'
+        address = f"{target.url_relative_to(page.file)}#{place[1]}"
+        return f'<a class="name" href="{address}"><code>{found["shown"]}</code></a>'
 
     return NAMED.sub(linked, unescaped(html))
 

@@ -171,7 +171,7 @@ class SnapshotError(EnsampleError, ValueError):
 
     @classmethod
     def about(cls, part: str, value: object, expected: str) -> Self:
-        """Which part of the file, what it holds, what was expected."""
+        """Name the part of the file, its value and what was expected."""
         return cls(f"{part} = {show(value)}: expected {expected}")
 
 

@@ -18,13 +18,13 @@ from ensample.names import HOMES
 
 
 def public_object(name: str) -> Any:
-    """What a public name of ours stands for; None where it is no such name. Imports nothing but ours."""
+    """Return the object of a public name of ours, or None. Only our modules are imported."""
     return getattr(import_module(HOMES[name]), name) if name in HOMES else None
 
 
 @cache
 def public_classes(*bases: type) -> dict[str, type[Any]]:
-    """Our classes derived from these, by name, without abstract ones. They are at home in the packages of their bases."""
+    """Return our concrete classes derived from these, by name, from the packages of the bases."""
     packages = {package_of(base.__module__) for base in bases}
     things = {
         name: public_object(name) for name, home in HOMES.items() if package_of(home) in packages
@@ -37,7 +37,7 @@ def public_classes(*bases: type) -> dict[str, type[Any]]:
 
 
 def package_of(module: str) -> str:
-    """The part of the library that a module belongs to: "policies" of "ensample.policies.linucb"."""
+    """Return the part that a module belongs to: "policies" of "ensample.policies.linucb"."""
     return module.split(".")[1] if "." in module else ""
 
 
@@ -58,7 +58,7 @@ def name_of(thing: Any) -> str:
 
 
 def has_plain_constructor(kind: type) -> bool:
-    """Whether the fields of a dataclass are all that makes it: not so where a subclass has an `__init__` of its own."""
+    """Whether the fields of a dataclass define it: not if a subclass has its own `__init__`."""
     maker = next(owner for owner in kind.__mro__ if "__init__" in vars(owner))
     return "__dataclass_fields__" in vars(maker)
 
@@ -78,7 +78,7 @@ def loaded_object(name: str) -> Any:
 
 
 def import_object(argument: str, name: str) -> Any:
-    """What `module:Name` stands for; the module is imported, so the name must be one that the user gave.
+    """Import the object of `module:Name`, a name that must come from the user.
 
     >>> import_object("law", "math:tau")
     6.283185307179586

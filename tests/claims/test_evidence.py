@@ -1,4 +1,4 @@
-"""How measurements become verdicts: SciPy's tails against slow ones, and error rates that are what they say."""
+"""From measurements to verdicts: SciPy's tails against slow ones, and rates of errors."""
 
 import numpy as np
 import pytest

@@ -121,7 +121,7 @@ def test_noise_has_the_mean_and_the_spread_it_should(noise) -> None:
 
 
 def test_the_law_of_the_regret_sees_another_scale() -> None:
-    """Negative control of the second half of linphe-is-ensemble: the same sizes, twice the perturbation."""
+    """Negative control of the second half of linphe-is-ensemble: another scale."""
     world = es.problem("sphere", dim=3, arms=10, noise=1.0)
     regrets = [
         es.simulate(es.PerturbedHistory(scale), world, 30, 2000, cell=n, checkpoints=1).regret[
@@ -137,7 +137,7 @@ def setting_of_lam_2(horizon: int) -> es.Setting:
 
 
 def test_one_draw_answers_for_ensembles_of_every_size() -> None:
-    """Least shares and reaches over all histories, of the first n members, against stacks of n members looked at one by one."""
+    """Least shares and reaches of the first n members, against stacks of n members."""
     world = es.LinearProblem(es.FiniteArms(np.array([[1.0, 0.0], [0.6, 0.8]])), [0.5, 0.4], 1.0)
     stacks = draw_stacks(world, setting_of_lam_2(6), 9, np.random.default_rng(3))
     shares, reaches = stacks.least_shares(0.5, 2.0), stacks.least_reaches()
@@ -154,7 +154,7 @@ def test_one_draw_answers_for_ensembles_of_every_size() -> None:
 
 
 def test_stacks_in_steps_are_stacks_of_which_some_sums_are_kept() -> None:
-    """Looked at in units of a step; and drawn so, the sums have the variance of what is left out."""
+    """In units of a step; and drawn so, the sums have the variance of the sums left out."""
     world = es.LinearProblem(es.FiniteArms(np.array([[1.0, 0.0], [0.6, 0.8]])), [0.5, 0.4], 1.0)
     whole = draw_stacks(world, setting_of_lam_2(10), 9, np.random.default_rng(3))
     steps = replace(whole, sums=whole.sums[:, ::3], every=3)
@@ -192,7 +192,7 @@ def test_a_watched_round_is_what_the_definitions_say() -> None:
 
 
 def test_the_rarest_three_point_law() -> None:
-    """Symmetric on {-a, 0, a}, variance 1/2, subGaussian constant 1: not zero with probability 0.078."""
+    """On {-a, 0, a}, variance 1/2, subGaussian constant 1: not zero with probability 0.078."""
     a = edge(0.5)
     assert 0.25 / a**2 == pytest.approx(0.039, abs=5e-4)
     tilts = np.linspace(0.01, 20, 5000)

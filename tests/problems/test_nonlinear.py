@@ -1,4 +1,4 @@
-"""Problems that are not linear: their means as their references have them, and what they answer to theorems."""
+"""Problems that are not linear: the means of their references, and no theorem about them."""
 
 import numpy as np
 import pytest

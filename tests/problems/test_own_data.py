@@ -139,7 +139,7 @@ def test_on_offer_is_what_a_user_has_rated_and_pays_what_the_user_said() -> None
 
 
 def test_users_are_told_apart_by_other_items_than_those_on_offer() -> None:
-    """Two kinds of users who like two kinds of items: a policy that learns earns more than one that does not look at users."""
+    """Two kinds of users like two kinds of items: learning earns more than ignoring users."""
     rng = np.random.default_rng(0)
     rows = []
     for user in range(200):

@@ -139,7 +139,7 @@ def test_ratios_the_paper_states() -> None:
     ("arms", "horizon"), [(5, 16_372), (10, 34_126), (20, 72_049), (100, 411_842)]
 )
 def test_horizon_from_which_the_size_is_sublinear(arms: int, horizon: int) -> None:
-    """The published figures are rounded roots; the answer is the first whole horizon past the root."""
+    """The published figures are rounded roots; ours is the first whole horizon past the root."""
     setting = replace(BASE, arms=arms)
     found = theory.sublinear_horizon(setting)
     assert found - horizon in (0, 1)
@@ -258,7 +258,7 @@ def test_bounds_are_finite_and_ordered(
 
 def test_a_law_with_too_little_variance_is_not_admitted() -> None:
     class Narrow(es.Uniform):
-        """Uniform on [-scale, scale] with the crude subGaussian constant `scale`: variance 1/3 < 1/2."""
+        """Uniform on [-scale, scale] with the crude constant `scale`: variance 1/3 < 1/2."""
 
         @property
         def variance(self) -> float:

@@ -31,7 +31,7 @@ class Scale(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a claim says, which decides what evidence it needs."""
+    """Kinds of claims, which need different evidence."""
 
     IDENTITY = "identity"  # two computations agree up to rounding; the tolerance is stated
     INEQUALITY = "inequality"  # always true: one counterexample refutes it
@@ -81,7 +81,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check found. The functions of `ensample.claims.evidence` return outcomes."""
+    """The finding of a check, returned by the functions of `ensample.claims.evidence`."""
 
     measured: float
     relation: str  # how the statement compares measured with bound: <=, >= or =
@@ -178,7 +178,7 @@ class Claim:
         return self.faults[0].measure(scale, seed)
 
     def check(self, scale: Scale, seed: int) -> Outcome:
-        """What is found about the statement as it is."""
+        """Check the statement as it is."""
         return self.measure(scale, seed)(SOUND)
 
     def check_broken(self, scale: Scale, seed: int, judge: Judge | None = None) -> Outcome:

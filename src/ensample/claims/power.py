@@ -60,5 +60,5 @@ def powers(
 
 
 def smallest(found: tuple[float | None, ...]) -> float | None:
-    """Of all families: the sharpest test that the claim has passed."""
+    """Return the smallest power of all families: the sharpest test that the claim has passed."""
     return min((size for size in found if size is not None), default=None)

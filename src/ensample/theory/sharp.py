@@ -27,7 +27,7 @@ STEPS = 100  # parts of p/4 in which `sharp_share` looks
 
 
 class Tradeoff(NamedTuple):
-    """What one share of optimistic members asks and gives."""
+    """The members that a share of optimistic ones needs, and the bound that it gives."""
 
     share: float  # of the members that are optimistic in every round
     size: int  # members that it takes
