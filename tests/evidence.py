@@ -13,7 +13,7 @@ def holds(p_value: float) -> bool:
 
 
 def gaussian_p_value(whitened: np.ndarray) -> float:
-    """Test that rows are draws of N(0, I): mean, total size, each row and coordinate (Bonferroni)."""
+    """Test that rows are draws of N(0, I): mean, total size, rows, coordinates (Bonferroni)."""
     n, d = whitened.shape
     squares = (whitened**2).sum(axis=1)
     total = stats.chi2.cdf(squares.sum(), n * d)

@@ -126,7 +126,7 @@ def serve(missing: tuple[str, ...]) -> None:
 
 
 def fork_for_each_line(become: Callable[..., NoReturn]) -> None:
-    """Let a child become what a line of JSON says, and print its exit code, until there are no more lines."""
+    """Fork a child for each line of JSON, which describes it, and print its exit code."""
     for line in sys.stdin:
         child = os.fork()
         if child == 0:

@@ -63,7 +63,7 @@ COMMANDS = {
     "report results/small": f"ensample report needs {REPORT}",
     f"race {SMALL}": f"ensample race needs {FIGURE}",
     f"race {SMALL} --json --out here": f"ensample race needs {FIGURE}",
-    "verify chi-square --json claims.json": "an interval or a p-value needs scipy: pip install scipy",
+    "verify chi-square --json x.json": "an interval or a p-value needs scipy: pip install scipy",
     "verify chi-square --html page.html": PAGE,
     "verify chi-square --markdown page.md": PAGE,
 }

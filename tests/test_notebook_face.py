@@ -145,10 +145,10 @@ def test_an_experiment_shows_what_its_actions_earned() -> None:
     shown = experiment.log().filter(pl.col("active"))
     counts = shown["action"].value_counts()
     for action, count in counts.iter_rows():
-        assert (
-            f"{action}{' (not on offer now)' if action == 'c' else ''} {count}  {100 * count / len(shown):.1f}%"
-            in " ".join(seen.said.replace("\n", " ").split(" ")).replace("   ", "  ")
-        )
+        note = " (not on offer now)" if action == "c" else ""
+        assert f"{action}{note} {count}  {100 * count / len(shown):.1f}%" in " ".join(
+            seen.said.replace("\n", " ").split(" ")
+        ).replace("   ", "  ")
     mean = shown["reward"].drop_nulls().mean()
     assert f"mean reward {mean:.4g}" in seen.said.replace("  ", " ")
 

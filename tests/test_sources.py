@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(ensample.__file__).parent
 
 ON_BOTH_ENDS = {"Decision", "EventOutcome", "ExperimentView", "Explained"}
-"""Messages of the service, as it writes and as its client reads them; they are not one, because the client needs neither."""
+"""Messages of the service and of its client, which needs neither msgspec nor the service."""
 
 
 TWO_WORDS = {"Evaluation"}
@@ -50,7 +50,7 @@ def test_a_namesake_is_noticed(tmp_path: Path) -> None:
 
 
 def private_uses(tree: ast.Module) -> Iterator[str]:
-    """Yield private modules, names and attributes of packages that are neither ours nor Python's own."""
+    """Yield private modules, names and attributes of packages of others."""
     foreign: set[str] = set()
     for node in ast.walk(tree):
         names: list[str] = []

@@ -19,10 +19,11 @@ def use_level(level: str) -> None: ...
 
 # Linear models (cpp/bindings_linear.cpp)
 #
-# `state` is that of a ridge regression, [3d + 9, d], or [3d + 11, d] where the past fades; `sums` are those of stored members,
-# [2d, m], or [3d, m] where the prior is learned. With an `origin` [1] the state has a constant feature beside those of `x`, and
-# rewards are learned less the first one. `learning`: `scales` [6, d], which are learned if they are not None, `strength` (given
-# if it is above 0, else learned), `sizes_given`, `intercept`.
+# `state` is that of a ridge regression, [3d + 9, d], or [3d + 11, d] where the past fades; `sums`
+# are those of stored members, [2d, m], or [3d, m] where the prior is learned. With an `origin` [1]
+# the state has a constant feature beside those of `x`, and rewards are learned less the first one.
+# `learning`: `scales` [6, d], which are learned if they are not None, `strength` (given if it is
+# above 0, else learned), `sizes_given`, `intercept`.
 
 def learn_ridge(
     state: Floats, x: Floats, y: float, learning: Learning | None = None, link: int | None = None
@@ -183,7 +184,8 @@ def hessian(rows: Floats, counts: Floats, slopes: Floats, prior: Floats) -> Floa
 
 # Networks (cpp/bindings_models.cpp)
 #
-# `shape`, `training`, `anchor`, `state`, `memory` and `observation` are named tuples of ensample.models.
+# `shape`, `training`, `anchor`, `state`, `memory` and `observation` are named tuples of
+# ensample.models.
 
 def network_outputs(
     shape: tuple[Any, ...], weights: Floats, first: int, rows: Floats, outputs: Floats

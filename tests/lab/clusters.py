@@ -39,7 +39,7 @@ def machines(
     keys: Path | None = None,
     **settings: str,
 ) -> Iterator[Machines]:
-    """`workers` and `scheduler` say of each whether it has ensample; `settings` go into the environment."""
+    """Start a cluster whose `workers` and `scheduler` have ensample or not."""
     contact = folder / "scheduler.json"
     options = ["--scheduler-file", str(contact), "--host", "127.0.0.1", "--no-dashboard"]
     if keys is not None:

@@ -1,4 +1,4 @@
-"""The sharper sizes, at 30 digits and beside what they are sizes for: tails of a binomial law, numbers of count vectors."""
+"""The sharper sizes, at 30 digits, and the binomial tails and count vectors behind them."""
 
 import math
 from dataclasses import replace
@@ -42,7 +42,7 @@ def test_the_optimistic_rule() -> None:
 
 
 def exact(setting: Setting, share: mp.mpf | None, gaussian: bool) -> dict[str, mp.mpf]:
-    """Sizes before rounding up, and the bound, straight from the formulas. To be called with digits to spare."""
+    """Return sizes before rounding up, and the bound, straight from the formulas."""
     T, K, delta = map(mp.mpf, (setting.horizon, setting.arms, setting.delta))
     d, lam, sigma, S = map(
         mp.mpf, (setting.dim, setting.regularization, setting.noise, setting.norm)
@@ -127,7 +127,7 @@ def test_a_divergence_keeps_its_digits(gap: float) -> None:
 
 @pytest.mark.parametrize("share", [None, P_N / 10, P_N / 2])
 def test_so_many_members_are_enough_and_not_far_from_needed(share: float | None) -> None:
-    """The tail itself, term by term: below delta over the number of histories with m members, not with two thirds of them."""
+    """The tail itself: below delta over the histories with m members, not with two thirds."""
     setting = Setting(dim=2, arms=3, horizon=50, noise=1, norm=1)
     size, s = theory.sharp_size(setting, share), share or P_N / 4
     allowed = setting.delta / math.comb(setting.horizon - 1 + 3, 3)

@@ -32,8 +32,8 @@ def evaluate(
     ),
     policy: list[str] | None = Option(
         None,
-        help="uniform, logged, action:NAME, a recipe, or an experiment's or a policy's file; may be "
-        "given several times",
+        help="uniform, logged, action:NAME, a recipe, or an experiment's or a policy's file; may "
+        "be given several times",
         show_default="logged",
     ),
     question: str = Option(

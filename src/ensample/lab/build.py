@@ -39,7 +39,7 @@ class Unsuitable(InvalidArgument):
 
 
 def build_problem(table: Table) -> Problem | Family:
-    """Return the problem of `family` (a name, `module:name`, or a table with its kind) and options."""
+    """Return the problem of `family` (a name, `module:name`, or a table with its kind)."""
     name, options = table["family"], {key: table[key] for key in table if key != "family"}
     if isinstance(name, dict):
         found = from_table("family", name, object_of(Family, Problem), {})
@@ -152,7 +152,7 @@ def by_theorem(kind: Any, options: Table, problem: Problem | Family, horizon: in
 
 
 def to_tables(key: str, needed: str, value: Any) -> Any:
-    """Return a [key] table or several from tables, names or objects; what is none stays as it is."""
+    """Return a [key] table or several from tables, names or objects; others stay as they are."""
     if isinstance(value, list | tuple):
         return [one_table(f"{key}[{place}]", needed, item) for place, item in enumerate(value)]
     return one_table(key, needed, value)

@@ -79,7 +79,7 @@ def read(file: CellFile) -> tuple[RunArrays, list[int]]:
 
 
 def open_plain(path: Path, flags: int) -> int:
-    """Return a descriptor of the regular file at this path: no link is followed, no pipe waited for."""
+    """Return a descriptor of a regular file: no link is followed, no pipe waited for."""
     try:
         descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except OSError as error:

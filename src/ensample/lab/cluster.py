@@ -94,7 +94,7 @@ class Cluster(Engine):
             raise InvalidArgument("cluster", self.address, expected) from None
 
     def _keys(self) -> Any:
-        """Return the keys for a tls:// address: those of the file, or distributed's configured ones."""
+        """Return the keys for a tls:// address: of the file, or distributed's configured ones."""
         if not self.address.startswith(TLS):
             return None
         from distributed import Security
@@ -241,7 +241,7 @@ def result_of(future: Any, task: Task, patience: Patience) -> RunArrays:
 
 
 def fetch(future: Any) -> RunArrays:
-    """Return a result within a second, or raise TimeoutError; the task's own one is another error."""
+    """Return a result within a second, or raise TimeoutError; the task's own one differs."""
     try:
         results: RunArrays = future.result(timeout=1.0)
         return results

@@ -18,10 +18,11 @@ FORMULA = (
 
 
 def as_csv(frame: "polars.DataFrame") -> bytes:
-    """As CSV in which no text is a formula: an apostrophe stands before one that begins like it. Numbers stay numbers.
+    """Return CSV in which no text is a formula: an apostrophe precedes one that looks like it.
 
     >>> import polars
-    >>> print(as_csv(polars.DataFrame({"label": ["=1+1", "ES", "-0.5"], "mean": [-1.5, 2.0, 3.0]})).decode())
+    >>> table = {"label": ["=1+1", "ES", "-0.5"], "mean": [-1.5, 2.0, 3.0]}
+    >>> print(as_csv(polars.DataFrame(table)).decode())
     label,mean
     '=1+1,-1.5
     ES,2.0

@@ -74,7 +74,7 @@ def spread_out(cells: list[Cell]) -> list[Cell]:
 
 
 def pilot(study: Study, cell: Cell) -> tuple[float, str]:
-    """Return (seconds a round, evaluation). The first of two runs fills caches and is not counted."""
+    """Return (seconds a round, evaluation). The first of two runs only fills caches."""
     short = replace(cell, horizon=min(cell.horizon, PILOT_ROUNDS))
     results = Task(short, plan_of(study, short), range(2)).run()
     return float(results.seconds[-1]) / short.horizon, results.evaluation

@@ -81,7 +81,7 @@ def published_in(study: "Study") -> list[Published]:
 
 
 def check_published(study: "Study", mistakes: Mistakes) -> None:
-    """Note what is wrong with the tables, and where the grid is right also cells that do not fit."""
+    """Note what is wrong with the tables and, if the grid is right, cells that do not fit."""
     tables = study.published
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         if not mistakes.concern("published"):

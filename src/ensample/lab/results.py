@@ -223,7 +223,7 @@ class Results:
         return [group for group in groups.values() if len(group) >= 3]
 
     def _counterpart(self, cell: Cell, policy: str) -> CellOutcome | None:
-        """Return a policy's outcome on the same problem and horizon, if possible with equal axes."""
+        """Return a policy's outcome on the same problem and horizon, at best with equal axes."""
         there = [
             outcome
             for outcome in self.outcomes

@@ -225,7 +225,7 @@ def deciding(description: dict[str, Any]) -> str:
 
 
 def lock_folder(lock: int, folder: Path) -> None:
-    """Raise if another process fills the folder; the lock goes with the process, however it ends."""
+    """Raise if another process fills the folder; its lock ends with the process."""
     import fcntl
 
     try:

@@ -243,7 +243,7 @@ CHECKS: dict[str, Callable[[str, Any], object]] = {
 
 
 def at_scale(table: Table, scales: Any, scale: str, mistakes: Mistakes) -> Table:
-    """Return the table with the values of [scales.SCALE]. Mistakes of other scales are added too."""
+    """Return the table with the values of [scales.SCALE]. Mistakes of other scales count too."""
     are_tables = isinstance(scales, dict) and all(isinstance(one, dict) for one in scales.values())
     if not are_tables:
         mistakes.add("scales", scales, "tables [scales.NAME] of values to replace")
@@ -260,7 +260,7 @@ def at_scale(table: Table, scales: Any, scale: str, mistakes: Mistakes) -> Table
 
 
 def rescaled(table: Table, changes: Table) -> Table:
-    """Return the table with other values. Those of `problem` go into the problems that have them."""
+    """Return the table with other values. Those of `problem` go to problems that have them."""
     new = table | {key: changes[key] for key in SCALED if key in changes}
     options = changes.get("problem")
     if isinstance(options, dict) and "problem" in table:

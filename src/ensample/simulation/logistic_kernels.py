@@ -53,7 +53,7 @@ def model_of(recipe: Recipe) -> Logistic:
 
 
 def why_not_stream(recipe: EnsembleSampling) -> str:
-    """Return why an ensemble cannot be simulated lazily, whether its members are stored or fresh."""
+    """Return why an ensemble, stored or fresh, cannot be simulated lazily."""
     if model_of(recipe).fit != "stream":
         return 'only fit="stream" has a lazy law'
     if recipe.initial is not None or recipe.reward is not None:

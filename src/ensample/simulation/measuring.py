@@ -63,9 +63,9 @@ def measure(
     all rounds, then the regret is at most B(gamma, p) (`regret_bound`). The recipe's live policy
     plays `runs` runs of `horizon` rounds, and `moments=100` rounds are measured, evenly spaced on a
     logarithmic scale. p comes from all members, weighted as the member rule does, or from
-    `redraws=200` of the model where each round has its own. Both are estimates: a p of 0 says that no member was
-    optimistic in some round, not that none could have been, and rounds that were not measured may
-    have been worse.
+    `redraws=200` of the model where each round has its own. Both are estimates: a p of 0 says that
+    no member was optimistic in some round, not that none could have been, and rounds that were not
+    measured may have been worse.
 
     Any recipe will do whose model has `estimates`, also one's own. `gram` is the model's, or lam I
     + sum x x' where it has none. The problem must be linear. `progress` is called with the number

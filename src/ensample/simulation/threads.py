@@ -1,6 +1,7 @@
 """Thread pool for tasks: a bounded number at a time, in any order, until done or stopped.
 
-Kernels release the GIL. Where they do little of the work, threads wait for the GIL: then one is used.
+Kernels release the GIL. Where they do little of the work, threads wait for the GIL: then one is
+used.
 """
 
 import itertools

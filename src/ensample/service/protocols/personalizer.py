@@ -205,7 +205,8 @@ def ranked(body: RankCall, decision: NamedDecision) -> Ranked:
 def merged(argument: str, objects: Objects) -> dict[str, Any]:
     """Merge objects into one: objects of one name are merged, texts of one name become a list.
 
-    >>> merged("contextFeatures", [{"a": {"b": 1}, "likes": "tea"}, {"a": {"c": 2}, "likes": "art"}])
+    >>> parts = [{"a": {"b": 1}, "likes": "tea"}, {"a": {"c": 2}, "likes": "art"}]
+    >>> merged("contextFeatures", parts)
     {'a': {'b': 1, 'c': 2}, 'likes': ['tea', 'art']}
     """
     found: dict[str, list[Any]] = {}
