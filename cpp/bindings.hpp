@@ -1,4 +1,4 @@
-// What all files of bindings share: NumPy arrays as views, named tuples, and how kernels become
+// Shared by all bindings: NumPy arrays as views, named tuples, and how kernels become
 // Python functions.
 #pragma once
 

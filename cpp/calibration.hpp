@@ -13,8 +13,8 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-/// What is learned of the scales: views into one [6, d] array, numbers in the first entry of their
-/// row.
+/// Scales as far as they are learned: views into one [6, d] array, numbers in the first entry of
+/// their row.
 struct Scales {
   Vector sizes;           // root mean squares of the features, 0 for one that was never seen
   double& noise;          // sigma^2; 0 before the first reward that is not 0
@@ -28,10 +28,10 @@ struct Scales {
         calibrated_at(s(5, 0)) {}
 };
 
-// Of an intercept, in observations: next to none, and V is invertible
+// Prior of an intercept, in observations: next to none, and V is invertible.
 inline constexpr double free_prior = 1e-15;
 inline constexpr double min_strength = 1e-6, max_strength = 1e6;
-// Of the number of observations between two calibrations
+// Growth of the number of observations between two calibrations.
 inline constexpr double calibration_growth = 1.25;
 
 /// Number of observations at which the next calibration is due.

@@ -2,8 +2,8 @@
 //
 // With P = V^-1, q = x'P x and u = x'theta_hat, an observation (x, y) moves the centre to
 //
-//     theta_new = argmin_theta A(x'theta) - y x'theta + |theta - theta_hat|_V^2 / 2 = theta_hat -
-//     (A'(v) - y) P x,
+//     theta_new = argmin_theta A(x'theta) - y x'theta + |theta - theta_hat|_V^2 / 2
+//               = theta_hat - (A'(v) - y) P x,
 //
 // where v = x'theta_new solves v + q (A'(v) - y) = u, an equation of one variable: its left side
 // grows at least as fast as v, and the root is between u and u - q (A'(u) - y). With w = A''(v),
@@ -68,7 +68,7 @@ inline LinkValues link_at(Link link, double u, double y) {
 
 // --- The implicit step ---------------------------------------------------------------------------
 
-// Of an observation: less would only make its working response large
+// Least weight of an observation: less would only make its working response large.
 inline constexpr double min_weight = 1e-16;
 
 /// Return v with v + q (A'(v) - y) = u: Halley's method, by halves where it would leave the

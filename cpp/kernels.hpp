@@ -1,4 +1,4 @@
-// What bindings and kernels share: types of arguments and results, and the table of the kernels,
+// Shared by bindings and kernels: types of arguments and results, and the table of the kernels,
 // one for each instruction-set level.
 #pragma once
 
@@ -31,7 +31,8 @@ struct Observation {
   Link link;      // of a generalised linear model; without an intercept
 };
 
-/// What fresh members are drawn by: S = initial_scale sqrt((1 + A) prior) w + reward_scale R'g.
+/// Coefficients and normals of fresh members: S = initial_scale sqrt((1 + A) prior) w +
+/// reward_scale R'g.
 struct FreshDraws {
   ConstMatrix root;  // R [d, d]
   double prior_age;  // A
@@ -64,7 +65,7 @@ struct ArmPair {
 inline constexpr Index search_tile = 64;       // arms whose codes are stored together
 inline constexpr Index max_search_dim = 2048;  // columns whose bounds fit 16 bits
 
-/// What is wrong with an option: nothing where `name` is null.
+/// An option that is refused, and why; none where `name` is null.
 struct BadOption {
   const char* name = nullptr;
   const char* expected = nullptr;

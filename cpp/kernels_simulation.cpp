@@ -27,7 +27,7 @@ BadOption has_exact_kind(const Options& options) {
   return require(options.scale <= 1e6, "scale", "at most 10^6");
 }
 
-/// Of kernels that keep numbers of every member.
+/// For kernels that keep numbers of every member.
 BadOption holds_all(const Options& options) {
   return require(options.size <= 1 << 24, "size", "at most 2^24 members, all of which are kept");
 }

@@ -86,7 +86,7 @@ struct LogParts {
   double high, low;
 };
 
-/// Of a normal positive number.
+/// The logarithm of a normal positive number.
 inline LogParts log_parts(double x) {
   constexpr std::uint64_t start = 0x3fe6000000000000;  // 11/16, where the first interval begins
   constexpr double log2_high = 0x1.62e42fefa3800p-1,

@@ -1,7 +1,7 @@
 // The exact fit of a generalised linear model: Newton's method on a linearly perturbed loss,
 //
-//     F(theta) = sum_k [n_k A(x_k'theta) - y_k x_k'theta] + theta'diag(prior) theta / 2 -
-//     theta'shift
+//     F(theta) = sum_k [n_k A(x_k'theta) - y_k x_k'theta]
+//                + theta'diag(prior) theta / 2 - theta'shift
 //
 // over rows x_k that were seen n_k times with rewards that sum to y_k. F is convex, and its slope
 // along a step needs A' only: a step that would climb at its end is halved until F has fallen, and
@@ -71,7 +71,7 @@ struct SlopeAlong {
   }
 };
 
-/// How much of a step is taken: 1, or less where F would climb. `slope_at_start` is that of F at
+/// Share of a step to take: 1, or less where F would climb. `slope_at_start` is that of F at
 /// its beginning, downwards.
 inline double share_of_step(const SlopeAlong& slope_at, double slope_at_start) {
   constexpr int max_halvings = 50;

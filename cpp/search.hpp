@@ -3,9 +3,9 @@
 // A feature is quantised to a code q_i of 4 bits: x_i = centre_i + step_i (q_i - 8 + r_i) with
 // |r_i| <= 1/2. So, with w_i = theta_i step_i,
 //
-//     x'theta = centre'theta + sum_i w_i (q_i - 8) + sum_i w_i r_i,    the last of which is at most
-//     |w| |r|.
+//     x'theta = centre'theta + sum_i w_i (q_i - 8) + sum_i w_i r_i.
 //
+// The last term is at most |w| |r|.
 // An arm's |r| is stored too, rounded up to a byte: it is one more feature. With integer weights,
 // w_i = unit p_i + rounding, an upper bound of every score is `unit` times an integer of 16 bits.
 // One pass over the codes, a sixteenth of the features, finds the arms whose bound reaches a score
@@ -27,7 +27,7 @@ namespace ensample::ENSAMPLE_LEVEL {
 inline constexpr double max_code = 15.0, middle_code = 8.0;  // the latter is the code of the centre
 inline constexpr double max_radius_code = 255.0;
 inline constexpr double max_int16 = 32767.0;
-// Half the distance from 1 to the next double, and a little
+// Half the distance from 1 to the next double, and a little.
 inline constexpr double rounding = 1.2e-16;
 inline constexpr double min_score = 1e-280,
                         max_score = 1e280;  // between them nothing that matters under- or overflows
@@ -49,7 +49,7 @@ inline double floor_between(double value, double highest) {
 
 // --- Quantisation --------------------------------------------------------------------------------
 
-/// What is known of each feature [4, d]: its centre, step, error that is not in |r|, and size.
+/// Table of features [4, d]: centre, step, error that is not in |r|, and size of each.
 struct FeatureTable {
   Vector centre, step, error, size;
   explicit FeatureTable(Matrix table)

@@ -63,7 +63,7 @@ struct TermReader {
   }
 };
 
-/// What is asked of one argument: sizes of an array, bounds of a whole number, or nothing.
+/// Requirements of one argument: sizes of an array, bounds of a whole number, or none.
 struct Shape {
   enum class Kind : char { any, array, whole_number };
   const char* text = "";
@@ -125,7 +125,7 @@ Sizes sizes_of(const Other&) {
   return {};
 }
 
-/// What the letters in the shapes of one call stand for.
+/// Values of the letters in the shapes of one call.
 class Symbols {
  public:
   Symbols() { known.fill(unknown); }

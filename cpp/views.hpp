@@ -48,7 +48,7 @@ struct MatrixStack {
 /// Canonical links: identity of linear models, logistic of clicks.
 enum class Link : Int { identity, logistic };
 
-/// How scales of noise and parameter are learned.
+/// Options by which scales of noise and parameter are learned.
 struct ScaleLearning {
   Matrix scales;          // what is learned, as `Scales` reads it [6, d]; no data where nothing is
   double strength = 0.0;  // lam, if it is above 0: then it is given, and not learned

@@ -12,13 +12,13 @@ inline constexpr double largest_gradient = 1e150;  // beyond it squares may not 
 // A square beyond it may be no number in single precision
 inline constexpr double largest_single = 1e36;
 
-/// How strongly weights are pulled to where they began, by runs of equal strengths.
+/// Strengths of the pull of weights to where they began, by runs of equal strengths.
 struct Regularizer {
   ConstInts ends;         // the last being n
   ConstVector strengths;  // where lam / n is 1
 };
 
-/// How far step `number` of Adam goes. Both moments begin at 0; 1 - 0.9^number and 1 - 0.999^number
+/// Length of step `number` of Adam. Both moments begin at 0; 1 - 0.9^number and 1 - 0.999^number
 /// make up for it.
 struct AdamStep {
   double rate, first, tiny;

@@ -123,13 +123,13 @@ inline void fetch(Minibatch& batch, const NetworkMemory& memory, const NewObserv
 /// 1 / (1 + e^-u), without overflow.
 inline double sigmoid(double u) { return 0.5 * (1.0 + tanh(0.5 * u)); }
 
-/// What members and their prior networks say together.
+/// Sum of the outputs of a member and of its prior network.
 inline double combined(const NetworkTraining& training, double output, ConstVector prior_outputs,
                        Index member) {
   return prior_outputs.empty() ? output : output + training.prior * prior_outputs[member];
 }
 
-/// What members expected of the newest reward, in the mean, when rewards had these units.
+/// Mean of the members' predictions of the newest reward, when rewards had these units.
 inline double expectation(const NetworkTraining& training, ConstMatrix outputs,
                           ConstVector prior_outputs, const RewardUnits& units, Int count) {
   double total = 0.0;

@@ -15,7 +15,7 @@ inline constexpr Index chunk_width = 8;  // columns in a chunk, the least that i
 // Rows of the right matrix that are gone through at once: bits of a word
 inline constexpr Index max_inner = 64;
 #if defined(__AVX512F__)
-// Of a row in registers: what 32 of them hold, beside a product
+// Chunks of a row in registers: 32 registers hold as many, beside a product
 inline constexpr Index max_chunks = 8;
 #elif defined(__AVX__)
 inline constexpr Index max_chunks = 7;
@@ -88,7 +88,7 @@ struct Tile<1> : SingleTile<chunk_width> {
   static Tile of(double value) { return {SingleTile<chunk_width>::of(value)}; }
 };
 
-/// What a sum becomes: itself. Others of these functions take a sum and the place of its first
+/// Leave a sum as it is. Other functions of this kind take a sum and the place of its first
 /// element in the product.
 struct Keep {
   template <int N>

@@ -26,7 +26,7 @@ struct NetworkShape {
     for (Index k = 1; k < layers(); ++k) most = most < width(k) ? width(k) : most;
     return most;
   }
-  /// Where the matrices of a layer begin; of layer L, the number of all weights.
+  /// Return the index of the first matrix of a layer; of layer L, the number of all weights.
   Index begin(Index layer) const {
     Index place = 0;
     for (Index k = 0; k < layer; ++k) place += members * (width(k) + 1) * width(k + 1);
@@ -48,7 +48,7 @@ struct NetworkShape {
 
 enum class NetworkLoss : Int { squared, logistic };
 
-/// How members are trained.
+/// Options of training.
 struct NetworkTraining {
   NetworkLoss loss;
   double rate;
@@ -69,7 +69,7 @@ struct NetworkMemory {
   ConstMatrix prior_outputs;  // [C, m], or [C, 0] where there are no prior networks
 };
 
-/// What an observation changes besides the memory.
+/// State of an ensemble besides its memory.
 struct NetworkState {
   Matrix weights;  // [3, n] with the moments of Adam, or [1, n]
   Vector numbers;  // [4 d + 4]: sizes, squares, seen of features; the newest features and reward;
@@ -77,7 +77,7 @@ struct NetworkState {
   Ints counts;     // [4]: observations, minibatches; round and place of the newest observation
 };
 
-/// What weights are pulled to, how strongly, by runs of equal strengths.
+/// Weights at the start, and the strengths of the pull to them by runs of equal strengths.
 struct NetworkAnchor {
   ConstVector weights;  // [n]
   ConstInts ends;       // the last being n

@@ -133,7 +133,7 @@ inline void moving_history(const ContextualProblem& problem, RunState& run, cons
 
 // --- By the stream fit: the same in the features sqrt(w) x ---------------------------------------
 
-/// What fresh members of a simulated run are drawn from.
+/// Roots that fresh members of a simulated run are drawn from.
 class FreshStream {
  public:
   FreshStream(const RunState& run, double ageing) : run(run), ageing(ageing) {}

@@ -21,10 +21,10 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-// Of W in B that a root in doubles keeps to eight digits
+// Least share of W in B that a root in doubles keeps to eight digits.
 inline constexpr double smallest_share = 1e-8;
 
-/// Where new members start: N(0, prior + sum_k N_k x_k x_k').
+/// Start of new members: N(0, prior + sum_k N_k x_k x_k').
 class Base {
  public:
   Base(Index d, Index counts) : prior(d), gram(d, d), factor(d, d), pulls(counts) {}
@@ -108,7 +108,7 @@ class LazyEnsemble : LinearRun {
   }
 
  private:
-  /// Where new members start: from nothing; from a base without W, which is separate; or from one
+  /// Start of new members: from nothing; from a base without W, which is separate; or from one
   /// with it.
   enum class Start { nothing, rewards, rewards_and_initial };
 
@@ -118,7 +118,7 @@ class LazyEnsemble : LinearRun {
   const MemberSchedule schedule{!options.symmetric, options, first, horizon, rngs.member};
   const Index capacity = schedule.size() > 0 ? schedule.slots() : acting_members(options, horizon);
   MemberSlots slots{schedule.size() > 0 ? 0 : capacity};
-  // Of each slot: S^j; W^j / sqrt(prior), where the prior is learned; pull counts when the member
+  // By slot: S^j; W^j / sqrt(prior), where the prior is learned; pull counts when the member
   // last acted; and when its W was drawn, 0 before that.
   Buffer<double> sums{capacity * d, Fill::none}, initials{learned ? capacity * d : 0, Fill::none};
   Buffer<std::int32_t> seen{capacity * run.pulls.size(), Fill::none};
@@ -199,7 +199,7 @@ class LazyEnsemble : LinearRun {
   }
 
   /// Draw what a member has missed since it last acted, S^j += sum_k x_k (sum of n_k draws); return
-  /// of how many arms.
+  /// the number of those arms.
   Index draw_missed(Vector total, Index slot, const std::int32_t* since) {
     const Counts pulls = run.pulls;
     const Law law = options.reward;
@@ -239,7 +239,7 @@ class LazyStream : StreamRun {
  private:
   const Index counts = run.pulls.size(), capacity = acting_members(options, horizon);
   MemberSlots slots{capacity};
-  // Of the members that have acted, in the order of their first time: S^j, and pull counts and c_k
+  // By slot, in the order in which members first acted: S^j, and pull counts and c_k
   // when they last did.
   Buffer<double> sums{capacity * d, Fill::none}, seen_weights{capacity * rows, Fill::none};
   Buffer<std::int32_t> seen_pulls{capacity * counts, Fill::none};
@@ -282,7 +282,7 @@ class LazyStream : StreamRun {
     work = 0;
   }
 
-  /// Draw what a member has missed since it last acted; return of how many arms.
+  /// Draw what a member has missed since it last acted; return the number of those arms.
   Index draw_missed(Index slot) {
     std::int32_t* const since = &seen_pulls[slot * counts];
     double* const seen = &seen_weights[slot * rows];

@@ -1,4 +1,4 @@
-// What simulated runs learn, whatever their arms: rank-one updates, recomputation, learned scales,
+// Learning in simulated runs, whatever their arms: rank-one updates, recomputation, learned scales,
 // forgetting.
 #pragma once
 
@@ -63,7 +63,7 @@ inline Int horizon_of(const RunState& run) { return run.checkpoints[run.checkpoi
 /// precision.
 inline void recompute(RunState& run, ConstMatrix gram) {
   constexpr double max_leverage = 1e4;  // at which a rank-one update would cancel four digits
-  // From an ill-conditioned V: lost digits do not come back by rank-one updates
+  // The same where V is ill-conditioned: lost digits do not come back by rank-one updates.
   constexpr double max_leverage_ill_conditioned = 0.25;
   constexpr double max_condition = 1e6;
   const double condition = recompute(estimate_of(run), gram, run.target, max_condition);

@@ -87,7 +87,7 @@ inline Index acting_members(const Options& options, Int horizon) {
   return Index(options.size < horizon ? options.size : horizon);
 }
 
-/// Who acts when, drawn before the first round where many members act only once: of those nothing
+/// The member of each round, drawn ahead where many members act only once: of those nothing
 /// is kept.
 ///
 /// Members that act in several rounds have a slot each, in the order of their first time; all

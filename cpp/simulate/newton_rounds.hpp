@@ -1,7 +1,7 @@
 // Generalised linear recipes by the exact fit on finitely many arms: a minimisation each round, or
 // two.
 //
-// What they share: the loss is a sum over arms, and its minimiser theta_hat is followed by Newton's
+// In all of them the loss is a sum over arms, and its minimiser theta_hat is followed by Newton's
 // method from the last one. What they do with theta_hat and the Hessian H is their kind. Tolerances
 // are wider than a live policy's: regret does not know the ninth digit.
 #pragma once

@@ -73,8 +73,8 @@ class LinUCB : LinearRun {
   }
 };
 
-/// What is prescribed goes to the stage that would have asked for it, or to the first that needs
-/// it, as in live policies.
+/// SupLinUCB. A prescribed arm goes to the stage that would have asked for it, or to the first that
+/// needs it, as in live policies.
 struct SupLinUCB : LinearRun {
   using FiniteRun::FiniteRun;
 

@@ -150,8 +150,8 @@ struct FiniteRun {
   }
 
   /// total += sum_k weight(k) x_k over the arms that were pulled since the counts `since`; `seen`
-  /// becomes the counts of now. Return of how many arms. `indices` and `weights` [K + W] are
-  /// scratch.
+  /// becomes the counts of now. Return the number of those arms. `indices` and `weights` [K + W]
+  /// are scratch.
   template <class Weight>
   Index add_missed(const std::int32_t* since, std::int32_t* seen, Ints indices, Vector weights,
                    Vector total, Weight weight) {

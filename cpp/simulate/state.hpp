@@ -38,7 +38,7 @@ struct ContextualProblem {
   bool constant;     // whether the last feature is 1, and the unit vectors are of the others
 };
 
-/// What a run begins with.
+/// Settings of a run.
 struct RunSettings {
   double lam;              // regularization at first
   double fixed_lam;        // lam > 0 where it is given although the scales are learned; else 0
@@ -50,7 +50,7 @@ struct RunSettings {
   const Int& stop;         // not 0: give up, Ctrl-C was pressed
 };
 
-/// What a run ends with.
+/// Results of a run.
 struct RunResults {
   Vector regret;        // at the checkpoints
   Ints pulls;           // [K + W]; empty without standing arms
@@ -103,7 +103,7 @@ struct Law {
   double scale = 1.0;
 };
 
-/// What multiplies a perturbation: base + width sqrt(information + tail); where sigma is learned,
+/// Factor of a perturbation: base + width sqrt(information + tail); where sigma is learned,
 /// sigma sqrt(base^2 + growth log(1 + t / 100)).
 struct Inflation {
   double base = 1.0, width = 0.0, tail = 0.0;
@@ -126,7 +126,7 @@ struct Options {
   Law initial, reward;     // of the perturbations W and Z
   Inflation factor;        // of what is added to theta_hat
   bool symmetric = false;  // a random sign each round
-  // Of log det V, then members are drawn anew
+  // Growth of log det V after which members are drawn anew.
   double redraw_growth = std::numeric_limits<double>::infinity();
   double ageing = 0.0;      // rate at which older observations are perturbed more
   bool adaptive = false;    // whether the rewards' standard deviation multiplies
