@@ -1,13 +1,9 @@
 """Several servers on one PostgreSQL: they agree, an old writer is fenced, a database that goes comes back."""
 
-import json
 import secrets
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -15,16 +11,12 @@ import pytest
 
 import ensample as es
 import prompt
-from attempts import attempts
 from databases import postgresql
 from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage.postgres import PostgresStorage
 from ensample.experiments.storage.postgres_pool import PostgresPool
 from experiments.test_clocks import ahead
 from service.conftest import SHOP, Serve, Served, until
-
-KILLS = attempts(sample=4, full=100)
-
 
 Two = tuple[Served, Served]
 
@@ -244,20 +236,3 @@ def test_a_database_that_is_gone(serve: Serve) -> None:
     unready = client.get("/readyz")
     assert unready.status_code == 503 and "no connection within 2 s" in unready.json()["database"]
     assert client.get("/healthz").status_code == 200
-
-
-@pytest.mark.parametrize("lasts", [True, False], ids=["ours", "forgets"])
-def test_kills_of_either_server(lasts: bool, postgres: str, tmp_path: Path) -> None:
-    """Nothing acknowledged is lost or there twice, and both servers have the hash of an offline replay."""
-    with psycopg.connect(postgres, autocommit=True) as database:
-        for table in ("events", "snapshots", "streams"):
-            database.execute(f"DELETE FROM ensample_{table} WHERE experiment = 'killed'")
-    kills = KILLS if lasts else 4
-    words = ["service.try_postgres_kills", str(kills), str(tmp_path), postgres]
-    command = [sys.executable, "-m", *words, *([] if lasts else ["forgets"])]
-    folder = Path(__file__).parents[1]
-    ended = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
-    found = json.loads(ended.stdout)
-    assert found["kills"] == kills and found["answers"] > 5 * kills
-    assert found["doubled"] == found["differ"] == 0
-    assert found["lost"] == 0 if lasts else found["lost"] > 0

@@ -67,31 +67,28 @@ class Client:
         self.open: Ask | None = None  # without an answer
 
     def next(self) -> Ask:
-        if self.open is None:
-            id, part = f"{self.number}-{self.step // 3}", self.step % 3
-            value = self.step // 3 % 7 / 7
-            body = (
-                {"id": id, "context": {"x": self.step % 5, "city": f"c{self.number}"}}
-                if part == 0
-                else {"value": value}
-            )
-            path = f"{ONE}/decide" if part == 0 else f"{ONE}/decisions/{id}/reward"
-            self.open = id, path, json.dumps(body).encode()
-            self.step += 1
-        else:
+        if self.open is not None:
             self.found["again"] += 1
+            return self.open
+        round, part = divmod(self.step, 3)  # a decision and two rewards
+        id, path, body = f"{self.number}-{round}", f"{ONE}/decide", {}
+        if part == 0:
+            body = {"id": id, "context": {"x": self.step % 5, "city": f"c{self.number}"}}
+        else:
+            path, body = f"{ONE}/decisions/{id}/reward", {"value": round % 7 / 7}
+        self.open = id, path, json.dumps(body).encode()
+        self.step += 1
         return self.open
 
     def note(self, status: int, seconds: float) -> None:
         """Do nothing; for those who measure how long calls take."""
 
     async def play(self, port: int, first: asyncio.Event) -> None:
-        """Until the connection breaks."""
+        """Call until the connection breaks."""
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             while True:
-                asked = self.next()
-                sent = time.monotonic()
+                asked, sent = self.next(), time.monotonic()
                 writer.write(request("POST", asked[1], asked[2]))
                 status, answer = await response(reader)
                 self.note(status, time.monotonic() - sent)
@@ -107,55 +104,14 @@ class Client:
 
 
 def request(method: str, path: str, body: bytes) -> bytes:
-    return (
-        f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-        + body
-    )
+    head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
 
 
 async def response(reader: asyncio.StreamReader) -> tuple[int, dict[str, Any]]:
     head = await reader.readuntil(b"\r\n\r\n")
     length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
     return int(head.split(b" ", 2)[1]), json.loads(await reader.readexactly(length))
-
-
-def started(
-    data: Path, kind: type[SQLiteStorage] = SQLiteStorage, database: str = "", alone: bool = False
-) -> tuple[int, int]:
-    """(process, port). `alone`: for one client, whose questions count as quick from the first on."""
-    settings = ServiceSettings(
-        data=data, database=database, port=0, log_level="error", snapshot_every=50
-    )
-    listener = listening(settings)
-    child = os.fork()
-    if child == 0:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), 1
-        )  # whoever reads what this prints must not wait for its forks
-        if alone:
-            worker.QUICK = math.inf
-        try:
-            run(settings, listener, kind)
-        finally:
-            os._exit(1)
-    port = listener.getsockname()[1]
-    listener.close()
-    return child, port
-
-
-async def loaded(port: int, child: int, clients: list[Client], seconds: float) -> None:
-    """Clients at work, and a kill some time after the first answer; what had been sent by then is still read."""
-    reader, writer = await connected(port)
-    writer.write(request("PUT", ONE, json.dumps(EXPERIMENT).encode()))
-    status, answer = await response(reader)
-    assert status in (200, 201), answer
-    writer.close()
-    first = asyncio.Event()
-    tasks = [asyncio.create_task(client.play(port, first)) for client in clients]
-    await first.wait()
-    await asyncio.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
-    await asyncio.gather(*tasks)
 
 
 async def connected(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -167,47 +123,95 @@ async def connected(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWrit
     raise RuntimeError("nobody answers")
 
 
-async def hash_of(port: int) -> str:
-    """As the service computes it."""
+async def called(method: str, port: int, path: str, body: bytes = b"") -> tuple[int, Any]:
+    """Return status and answer of one call; 0 if there is none in time."""
     reader, writer = await connected(port)
-    writer.write(request("GET", f"{ONE}?hash=yes", b""))
-    _, answer = await response(reader)
-    writer.close()
-    return str(answer["hash"])
+    writer.write(request(method, path, body))
+    try:
+        return await asyncio.wait_for(response(reader), 60)
+    except TimeoutError:
+        return 0, {}
+    finally:
+        writer.close()
+
+
+async def made(port: int) -> None:
+    """Make the experiment, if it is not there."""
+    status, answer = await called("PUT", port, ONE, json.dumps(EXPERIMENT).encode())
+    assert status in (200, 201), answer
+
+
+async def hash_of(port: int) -> str:
+    """Return the hash as the service computes it."""
+    return str((await called("GET", port, f"{ONE}?hash=yes"))[1]["hash"])
+
+
+def started(
+    data: Path, kind: type[SQLiteStorage] = SQLiteStorage, database: str = "", alone: bool = False
+) -> tuple[int, int]:
+    """Return process and port. `alone`: for one client, whose questions count as quick from the first on."""
+    given: Any = {"data": data, "database": database, "port": 0, "log_level": "error"}
+    settings = ServiceSettings(**given, snapshot_every=50)
+    listener = listening(settings)
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a reader of our output waits for no fork
+        if alone:
+            worker.QUICK = math.inf
+        try:
+            run(settings, listener, kind)
+        finally:
+            os._exit(1)
+    port = listener.getsockname()[1]
+    listener.close()
+    return child, port
+
+
+def ended(child: int, how: int = signal.SIGKILL) -> None:
+    os.kill(child, how)
+    os.waitpid(child, 0)
+
+
+async def loaded(port: int, child: int, clients: list[Client], seconds: float) -> None:
+    """Have clients call, and kill some time after the first answer; what had been sent by then is still read."""
+    await made(port)
+    first = asyncio.Event()
+    tasks = [asyncio.create_task(client.play(port, first)) for client in clients]
+    await first.wait()
+    await asyncio.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    await asyncio.gather(*tasks)
 
 
 def look(reader: Reading, clients: list[Client], found: dict[str, int], served: str) -> None:
-    """At all answers that these events should hold."""
+    """Look at all answers that these events should hold."""
     found["differ"] += replayed_events(reader, verify=True).hash != served
-    rows = {
-        row["id"]: row for row in log_rows(Settings.rebuilt(creation(reader).settings), reader.read)
-    }
-    applied = [event.id for event in reader.read() if getattr(event, "outcome", "") == "applied"]
-    decided = [event.id for event in reader.read() if type(event).__name__ == "Decided"]
+    settings = Settings.rebuilt(creation(reader).settings)
+    rows = {row["id"]: row for row in log_rows(settings, reader.read)}
+    events: list[Any] = list(reader.read())
+    applied = [event.id for event in events if getattr(event, "outcome", "") == "applied"]
+    decided = [event.id for event in events if type(event).__name__ == "Decided"]
     found["doubled"] += len(applied) - len(set(applied)) + len(decided) - len(set(decided))
     reader.close()
     for client in clients:
-        again = set[
-            str
-        ]()  # rewards that were applied later: had the answer lasted, a later one would be a duplicate
+        again = set[str]()  # had an answer lasted, a later one would be a duplicate
         for (id, path, body), answer, alone in reversed(client.answers):
             row, asked = rows.get(id), json.loads(body)
             if row is None:
                 lost = True
             elif path.endswith("decide"):
-                lost = (row["action"], row["propensity"]) != (
-                    answer["action"],
-                    answer["propensity"],
-                )
+                lost = any(row[name] != answer[name] for name in ("action", "propensity"))
             else:
                 lost = row["outcome"] != "applied" or row["reward"] != asked["value"] or id in again
                 if answer["outcome"] == "applied":
                     again.add(id)
             found["answers"] += 1
             found["lost"] += lost
-            if alone:
-                found["alone"] += 1
-                found["lost_alone"] += lost
+            found["alone"] += alone
+            found["lost_alone"] += lost and alone
+
+
+COUNTS = ("kills", "answers", "alone", "again", "lost", "lost_alone", "doubled", "differ")
 
 
 def import_all() -> None:
@@ -220,16 +224,7 @@ def main() -> None:
     kills, folder = int(sys.argv[1]), Path(sys.argv[2])
     kind = AnswersLongBefore if "answers-first" in sys.argv else SQLiteStorage
     import_all()
-    found = {
-        "kills": 0,
-        "answers": 0,
-        "alone": 0,
-        "again": 0,
-        "lost": 0,
-        "lost_alone": 0,
-        "doubled": 0,
-        "differ": 0,
-    }
+    found = dict.fromkeys(COUNTS, 0)
     rng, clients = random.Random(7), list[Client]()
     for number in range(kills):
         data = folder / str(number // RESTART)
@@ -241,14 +236,12 @@ def main() -> None:
         try:
             asyncio.run(loaded(port, child, clients[:1] if alone else clients, rng.random() * 0.1))
         finally:
-            os.kill(child, signal.SIGKILL)  # a second time does no harm: it is not waited for yet
-            os.waitpid(child, 0)
+            ended(child)
         found["kills"] += 1
         if (number + 1) % RESTART == 0 or number + 1 == kills:
-            child, port = started(data, SQLiteStorage)
+            child, port = started(data)
             served = asyncio.run(hash_of(port))
-            os.kill(child, signal.SIGTERM)
-            os.waitpid(child, 0)
+            ended(child, signal.SIGTERM)
             look(SQLiteReader(data / "experiments" / "killed.db"), clients, found, served)
     print(json.dumps(found))
 

@@ -19,18 +19,7 @@ from typing import Any
 
 from ensample.experiments.storage.postgres import PostgresReader, PostgresStorage, prepared_database
 from ensample.experiments.storage.postgres_pool import PostgresPool
-from service.try_kills import (
-    EXPERIMENT,
-    ONE,
-    Client,
-    connected,
-    hash_of,
-    import_all,
-    look,
-    request,
-    response,
-    started,
-)
+from service.try_kills import COUNTS, ONE, Client, ended, hash_of, import_all, look, made, started
 
 CLIENTS = 6
 NAME = ONE.rpartition("/")[2]
@@ -55,15 +44,6 @@ class Forgets:
             commit(self)
 
         PostgresStorage._commit = sometimes  # type: ignore[method-assign]
-
-
-async def made(port: int) -> None:
-    """The experiment, by whichever server is asked first."""
-    reader, writer = await connected(port)
-    writer.write(request("PUT", ONE, json.dumps(EXPERIMENT).encode()))
-    status, answer = await response(reader)
-    assert status in (200, 201), answer
-    writer.close()
 
 
 async def one_kill(
@@ -97,7 +77,7 @@ def main() -> None:
         Forgets.install()
     prepared_database(address)
     import_all()
-    found = {"kills": 0, "answers": 0, "again": 0, "lost": 0, "doubled": 0, "differ": 0}
+    found = dict.fromkeys(COUNTS, 0)
     rng, clients = random.Random(7), [Client(number, found) for number in range(CLIENTS)]
     servers = [started(folder / "a", database=address), started(folder / "b", database=address)]
     try:
@@ -115,8 +95,7 @@ def main() -> None:
             look(PostgresReader(pool, NAME), clients, found, hashes.pop())
     finally:
         for child, _ in servers:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+            ended(child)
     print(json.dumps(found))
 
 

@@ -1,15 +1,16 @@
-"""Two servers on one PostgreSQL under load, of which one is paused within a batch, or cut off from the database.
+"""Two servers on one PostgreSQL under load, of which one is paused within a batch, or cut off.
 
     python -m service.try_postgres_stalls pause|cut STALLS FOLDER ADDRESS [unlimited]
 
-`pause` stops the process of a server (SIGSTOP) while it holds the lock of the experiment. `cut` has the proxy between it and
-the database forward nothing, within a batch too: connections stay open, and no byte arrives. The other server should go on
-soon, the one that is cut off should refuse its calls in time and say why it is not ready, and afterwards both should work as
-before.
+`pause` stops the process of a server (SIGSTOP) while it holds the lock of the experiment. `cut` has
+the proxy between it and the database forward nothing, within a batch too: connections stay open,
+and no byte arrives. The other server should go on soon, the one that is cut off should refuse its
+calls in time and say why it is not ready, and afterwards both should work as before.
 
-It prints what `service.try_kills` prints, and in seconds, the longest of all stalls: `waited` until the other server answered
-again, `slowest` answer of the server that was cut off, `others` its slowest answer to a call that needs no event, `back` until
-it worked again afterwards. `unlimited` is the mistake to be found: no limit of time is set.
+It prints what `service.try_kills` prints, and in seconds, the longest of all stalls: `waited` until
+the other server answered again, `slowest` answer of the server that was cut off, `others` its
+slowest answer to a call that needs no event, `back` until it worked again afterwards. `unlimited`
+is the mistake to be found: no limit of time is set.
 """
 
 import asyncio
@@ -34,20 +35,22 @@ from ensample.experiments.storage import postgres_pool
 from ensample.experiments.storage.postgres import PostgresReader, prepared_database
 from ensample.experiments.storage.postgres_pool import PostgresPool
 from service.try_kills import (
+    COUNTS,
     Ask,
     Client,
-    connected,
+    called,
+    ended,
     hash_of,
     import_all,
     look,
-    request,
-    response,
+    made,
     started,
 )
-from service.try_postgres_kills import NAME, made
+from service.try_postgres_kills import NAME
 
 CLIENTS = 6
 LABELS = ("server-a", "server-b")  # by which the database knows them
+HEALTHY = ("/healthz", "/v1/experiments")  # calls that need no event
 PAUSED, CUT = 4.0, 6.0  # seconds that a stall lasts
 HOLDERS = """
 SELECT count(*) FROM pg_stat_activity JOIN pg_locks USING (pid)
@@ -63,9 +66,7 @@ class TimedClient(Client):
 
     def __init__(self, number: int, found: Found) -> None:
         super().__init__(number, found)
-        self.worked = self.sent = (
-            time.monotonic()
-        )  # when the last call was answered with 200; when the present one was sent
+        self.worked = self.sent = time.monotonic()  # of the last 200, and of the present call
         self.slowest = 0.0
         self.stopping = False
 
@@ -146,10 +147,7 @@ class Trial:
 
     async def pause(self, victim: int) -> None:
         process = self.servers[victim][0]
-        stop, go_on = (
-            partial(os.kill, process, signal.SIGSTOP),
-            partial(os.kill, process, signal.SIGCONT),
-        )
+        stop, go_on = (partial(os.kill, process, how) for how in (signal.SIGSTOP, signal.SIGCONT))
         await self._stalled(victim, await self._within_batch(victim, stop, go_on), PAUSED)
         go_on()
 
@@ -162,7 +160,7 @@ class Trial:
         healthy = asyncio.create_task(self._watch_others(port))
         await self._stalled(victim, start, CUT)
         healthy.cancel()
-        status, answer = await get(port, "/readyz")
+        status, answer = await called("GET", port, "/readyz")
         self.found["unsaid"] += not (status == 503 and answer.get("database"))
         for client in self.clients_of(victim):
             self.found["slowest"] = max(
@@ -174,7 +172,7 @@ class Trial:
         while True:
             start = time.monotonic()
             try:
-                await asyncio.gather(get(port, "/healthz"), get(port, "/v1/experiments"))
+                await asyncio.gather(*(called("GET", port, path) for path in HEALTHY))
             finally:  # also of a call that has no answer yet when this is cancelled
                 self.found["others"] = max(self.found["others"], time.monotonic() - start)
             await asyncio.sleep(0.05)
@@ -220,18 +218,6 @@ class Trial:
             server.close()
 
 
-async def get(port: int, path: str) -> tuple[int, Found]:
-    """Return status and answer; 0 where there is none in time."""
-    reader, writer = await connected(port)
-    writer.write(request("GET", path, b""))
-    try:
-        return await asyncio.wait_for(response(reader), 5)
-    except TimeoutError:
-        return 0, {}
-    finally:
-        writer.close()
-
-
 def address_for(server: int, listener: socket.socket | None, address: str) -> str:
     """Return the address of the database with the label of a server, and by way of its proxy."""
     parts = urlsplit(address)._replace(query=f"application_name={LABELS[server]}")
@@ -252,16 +238,8 @@ def main() -> None:
         address_for(place, item if kind == "cut" else None, address)
         for place, item in enumerate(listeners)
     ]
-    found: Found = {
-        "stalls": 0,
-        "answers": 0,
-        "again": 0,
-        "lost": 0,
-        "doubled": 0,
-        "differ": 0,
-        "unsaid": 0,
-    }
-    found |= {"waited": 0.0, "slowest": 0.0, "others": 0.0, "back": 0.0}
+    counts, times = (*COUNTS, "stalls", "unsaid"), ("waited", "slowest", "others", "back")
+    found: Found = dict.fromkeys(counts, 0) | dict.fromkeys(times, 0.0)
 
     async def stalled(servers: list[tuple[int, int]]) -> None:
         trial = Trial(servers, [Proxy(listener, address) for listener in listeners], address, found)
@@ -275,8 +253,7 @@ def main() -> None:
         asyncio.run(stalled(servers))
     finally:
         for child, _ in servers:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+            ended(child)
     print(json.dumps(found))
 
 
