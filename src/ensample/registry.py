@@ -24,11 +24,13 @@ def public_object(name: str) -> Any:
 
 @cache
 def public_classes(*bases: type) -> dict[str, type[Any]]:
-    """Return our concrete classes derived from these, by name, from the packages of the bases."""
+    """Return our classes derived from these, in alphabetical order, without abstract ones.
+
+    They are in the packages of their bases.
+    """
     packages = {package_of(base.__module__) for base in bases}
-    things = {
-        name: public_object(name) for name, home in HOMES.items() if package_of(home) in packages
-    }
+    names = [name for name, home in HOMES.items() if package_of(home) in packages]
+    things = {name: public_object(name) for name in sorted(names, key=str.lower)}
     return {
         name: thing
         for name, thing in things.items()

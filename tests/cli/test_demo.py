@@ -9,6 +9,7 @@ import pytest
 
 import ensample as es
 from ensample.cli import demo as command
+from ensample.cli.demo import DemoOptions
 from ensample.cli.demonstration import FLOOR, PlayedExperiment, half_truth, judge, parts_of, play
 from ensample.report.evaluation import page
 
@@ -69,7 +70,7 @@ def test_intervals_are_narrow_enough_to_tell_something() -> None:
 
 
 def test_files_and_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command.demo(100, "LinUCB()", 0, tmp_path, False)
+    command.demo(DemoOptions(rounds=100, policy="LinUCB()", out=tmp_path))
     shown = capsys.readouterr().out
     names = {"experiment.png", "experiment.svg", "evaluation.html", "log.parquet"}
     assert {path.name for path in tmp_path.iterdir()} == names
@@ -82,7 +83,7 @@ def test_programs_get_numbers_and_no_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command.demo(100, "EnsembleSampling(20)", 1, None, True)
+    command.demo(DemoOptions(rounds=100, seed=1, as_json=True))
     found = json.loads(capsys.readouterr().out)
     assert found["decisions"] == 100 and found["files"] == [] and not list(tmp_path.iterdir())
     assert len(found["judged"]) == 3
@@ -102,5 +103,5 @@ def test_demo_that_cannot_be_leaves_nothing(
     rounds: int, policy: str, argument: str, tmp_path: Path
 ) -> None:
     with pytest.raises(es.InvalidArgument, match=f"^{argument}"):
-        command.demo(rounds, policy, 0, tmp_path / "here", False)
+        command.demo(DemoOptions(rounds=rounds, policy=policy, out=tmp_path / "here"))
     assert not (tmp_path / "here").exists()

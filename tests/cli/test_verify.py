@@ -9,14 +9,10 @@ import pytest
 import typer
 
 from cli.shell import refused, run
-from ensample.claims import CLAIMS, Fault, Scale, find, verify
+from ensample.claims import CLAIMS, Fault, find, verify
 from ensample.cli import verify as command
+from ensample.cli.verify import VerifyOptions
 from ensample.errors import InvalidArgument, MissingPackage
-
-
-def check(ids: list[str], html: Path | None = None, markdown: Path | None = None) -> None:
-    """Run the command in this process."""
-    command.verify(ids, Scale.QUICK, html, markdown, None, 0, power=False, list_only=False)
 
 
 def test_claim_is_shown_in_a_table_a_page_and_data(tmp_path: Path) -> None:
@@ -89,7 +85,7 @@ def test_error_of_verify_is_one_line(options: str, error: str) -> None:
 def test_folder_of_figures_is_checked_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "images").write_text("mine")
     with pytest.raises(InvalidArgument, match=r"^markdown = .*images/a': expected a directory"):
-        check(["chi-square"], markdown=tmp_path / "a.md")
+        command.verify(VerifyOptions(claims=["chi-square"], markdown=tmp_path / "a.md"))
     assert [path.name for path in tmp_path.iterdir()] == ["images"]
 
 
@@ -105,7 +101,7 @@ def test_refuted_claim_is_an_exit_code(
     broken = Fault("f", lambda scale, seed: lambda f: claim.check_broken(scale, seed))
     monkeypatch.setattr(command, "find", lambda ids: (replace(claim, faults=(broken,)),))
     with pytest.raises(typer.Exit) as ending:
-        check([])
+        command.verify(VerifyOptions())
     assert ending.value.exit_code == 1 and "refuted" in capsys.readouterr().out
 
 
@@ -133,4 +129,4 @@ def test_missing_package_of_a_page_is_named_before_the_work(
     package = module.partition(".")[0]
     expected = f"^a page of ensample verify needs {package}: pip install {package.split('_')[0]}"
     with pytest.raises(MissingPackage, match=expected):
-        check(["chi-square"], html=tmp_path / "a.html")
+        command.verify(VerifyOptions(claims=["chi-square"], html=tmp_path / "a.html"))

@@ -65,5 +65,6 @@ def test_open_shows_the_page(
     opened: list[str] = []
     monkeypatch.setattr(command.webbrowser, "open", opened.append)
     page = tmp_path / "page.html"
-    command.report(studied["one"].folder, True, figures=False, csv=False, baseline="", out=page)
+    options = command.ReportOptions(folder=studied["one"].folder, open_page=True, out=page)
+    command.report(options)
     assert opened == [(tmp_path / "page.html").as_uri()]

@@ -1,10 +1,10 @@
 """`ensample demo`: an experiment on real data, and what its log says of other policies."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
-from typer import Option
 
 from ensample.checks import whole
 from ensample.cli.console import Bars, label, output, print_json, print_paths, table
@@ -17,6 +17,7 @@ from ensample.cli.demonstration import (
     parts_of,
     play,
 )
+from ensample.cli.options import option
 from ensample.cli.policies import build
 from ensample.extras import require
 from ensample.files import check_folder
@@ -27,15 +28,18 @@ LEAST, MOST = 100, 1797  # decisions
 PAGE, LOG = "evaluation.html", "log.parquet"
 
 
-def demo(
-    rounds: int = Option(MOST, help=f"decisions, one an image: {LEAST} to {MOST}"),
-    policy: str = Option("EnsembleSampling()", help="the recipe that decides, as one types it"),
-    seed: int = Option(0, help="of everything random"),
-    out: Path | None = Option(None, help="the directory for the files", show_default=str(FOLDER)),
-    as_json: bool = Option(
-        False, "--json", help="print JSON for programs; no files unless --out is given"
-    ),
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    rounds: int = option(MOST, f"decisions, one an image: {LEAST} to {MOST}")
+    policy: str = option("EnsembleSampling()", "the recipe that decides, as one types it")
+    seed: int = option(0, "of everything random")
+    out: Path | None = option(None, "the directory for the files", show_default=str(FOLDER))
+    as_json: bool = option(
+        False, "print JSON for programs; no files unless --out is given", "--json"
+    )
+
+
+def demo(options: DemoOptions) -> None:
     """An experiment on handwritten digits, and what its log says of other policies.
 
     Images come one after the other. The experiment says which digit each is and hears only whether
@@ -49,22 +53,21 @@ def demo(
 
     Example: `ensample demo --json`
     """
-    whole("rounds", rounds, LEAST, MOST)
-    whole("seed", seed, 0)
-    recipe = build(policy)
-    folder = out if out is not None or as_json else FOLDER
+    rounds = whole("rounds", options.rounds, LEAST, MOST)
+    seed = whole("seed", options.seed, 0)
+    recipe = build(options.policy)
+    folder = options.out if options.out is not None or options.as_json else FOLDER
+    pages = []
     if folder is not None:  # say what is missing now rather than when the work is done
         check_folder("out", folder)
-    require(
-        "polars", *(["matplotlib", "jinja2"] if folder is not None else []), user="ensample demo"
-    )
+        pages = ["matplotlib", "jinja2"]
+    require("polars", *pages, user="ensample demo")
     with Bars() as bars:
         deciding, judging = bars.add("decisions", rounds), bars.add("policies judged by the log", 3)
         played = play(recipe, rounds, seed, deciding.step)
-        log = played.experiment.log()
-        judged = judge(played, log, judging.step)
+        judged = judge(played, played.experiment.log(), judging.step)
     paths = [] if folder is None else write(played, judged, folder)
-    if as_json:
+    if options.as_json:
         print_json(as_data(played, judged, paths))
     else:
         show(played, judged, paths)

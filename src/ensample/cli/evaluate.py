@@ -1,15 +1,16 @@
 """`ensample evaluate`: what another policy would have earned on a log."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.table import Table
-from typer import Argument, Option
 
 import ensample as es
 from ensample.cli.console import PATIENCE, Bars, errors, label, output, table
+from ensample.cli.options import argument, option
 from ensample.cli.policies import RECIPES, build
 from ensample.errors import InvalidArgument
 from ensample.evaluation import Evaluation
@@ -24,64 +25,68 @@ UNMET = 1  # the exit code
 SQLITE = b"SQLite format 3\0"
 
 
-def evaluate(
-    log: Path = Argument(
-        ...,
-        metavar="LOG",
-        help="Parquet, JSON lines, dsjson or CSV, as `Experiment.to_parquet` writes it",
-    ),
-    policy: list[str] | None = Option(
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions:
+    log: Path = argument(
+        "Parquet, JSON lines, dsjson or CSV, as `Experiment.to_parquet` writes it", metavar="LOG"
+    )
+    policy: list[str] | None = option(
         None,
-        help="uniform, logged, action:NAME, a recipe, or an experiment's or a policy's file; may "
-        "be given several times",
+        "uniform, logged, action:NAME, a recipe, or an experiment's or a policy's file; may be "
+        "given several times",
         show_default="logged",
-    ),
-    question: str = Option(
+    )
+    question: str = option(
         "progressive",
-        help="of recipes; progressive: learns from every row; replay: from those that agree "
-        "with it",
-    ),
-    low: float | None = Option(
-        None, help="the least reward possible", show_default="0, or the least seen"
-    ),
-    high: float | None = Option(
-        None, help="the largest reward possible", show_default="1, or the largest seen"
-    ),
-    alarm: float = Option(0.05, help="with what probability an interval may miss"),
-    interval: str = Option(
-        "sequence", help="sequence: valid at all times; normal: for one look at a log"
-    ),
-    segments: str | None = Option(
-        None, metavar="NAME", help="also for each value of a column, or of a field of the contexts"
-    ),
-    columns: str = Option(
+        "of recipes; progressive: learns from every row; replay: from those that agree with it",
+    )
+    low: float | None = option(
+        None, "the least reward possible", show_default="0, or the least seen"
+    )
+    high: float | None = option(
+        None, "the largest reward possible", show_default="1, or the largest seen"
+    )
+    alarm: float = option(0.05, "with what probability an interval may miss")
+    interval: str = option(
+        "sequence", "sequence: valid at all times; normal: for one look at a log"
+    )
+    segments: str | None = option(
+        None, "also for each value of a column, or of a field of the contexts", metavar="NAME"
+    )
+    columns: str = option(
         "",
-        metavar="OURS=THEIRS,...",
-        help="names of the log's columns: action=arm,reward=clicked; several for the context: "
+        "names of the log's columns: action=arm,reward=clicked; several for the context: "
         "context=age,context=device",
-    ),
-    least_propensity: float | None = Option(
-        None, help="what no propensity is below, for logs with those of chosen actions only"
-    ),
-    missing: str = Option(
+        metavar="OURS=THEIRS,...",
+    )
+    least_propensity: float | None = option(
+        None, "what no propensity is below, for logs with those of chosen actions only"
+    )
+    missing: str = option(
         "cut",
-        metavar="cut|drop|zero",
-        help="decisions without a reward. cut: the log ends at the first that still waits for one "
+        "decisions without a reward. cut: the log ends at the first that still waits for one "
         "(column outcome; without that column as drop); drop: they are left out; zero: all that "
         "were shown count as 0",
-    ),
-    cluster: str | None = Option(
-        None, metavar="ADDRESS", help="local, or a Dask scheduler whose workers read the log"
-    ),
-    cluster_security: Path | None = Option(
-        None, metavar="FILE", help="a TOML file with the paths of the keys for a tls:// address"
-    ),
-    required: list[str] | None = Option(
-        None, "--require", help='such as "lift.lower >= 0"; the exit code is 1 unless it holds'
-    ),
-    html: Path | None = Option(None, help="write a page with everything to this file"),
-    json_file: Path | None = Option(None, "--json", help="write the numbers to this file"),
-) -> None:
+        metavar="cut|drop|zero",
+    )
+    cluster: str | None = option(
+        None, "local, or a Dask scheduler whose workers read the log", metavar="ADDRESS"
+    )
+    cluster_security: Path | None = option(
+        None, "a TOML file with the paths of the keys for a tls:// address", metavar="FILE"
+    )
+    required: list[str] | None = option(
+        None, 'such as "lift.lower >= 0"; the exit code is 1 unless it holds', "--require"
+    )
+    html: Path | None = option(None, "write a page with everything to this file")
+    json_file: Path | None = option(None, "write the numbers to this file", "--json")
+
+
+KEYWORDS = ["low", "high", "alarm", "interval", "segments", "least_propensity", "question"]
+KEYWORDS += ["missing", "cluster", "cluster_security"]
+
+
+def evaluate(options: EvaluateOptions) -> None:
     """What other policies would have earned on a log. Each has an interval that holds however often
     one looks.
 
@@ -97,25 +102,15 @@ def evaluate(
     Example: `ensample evaluate log.csv --columns action=arm,reward=clicked,propensity=p --require
     "lift.lower >= 0"`
     """
+    log, html, json_file = options.log, options.html, options.json_file
     check_outputs(html, json_file)
-    needed = [parse_requirement(text) for text in required or []]
-    options: dict[str, Any] = {
-        "low": low,
-        "high": high,
-        "alarm": alarm,
-        "interval": interval,
-        "segments": segments,
-        "columns": renamed(columns),
-        "least_propensity": least_propensity,
-        "question": question,
-        "missing": missing,
-        "cluster": cluster,
-        "cluster_security": cluster_security,
-    }
-    targets = [target_of(text) for text in policy or ["logged"]]
+    needed = [parse_requirement(text) for text in options.required or []]
+    keywords = {name: getattr(options, name) for name in KEYWORDS}
+    keywords["columns"] = renamed(options.columns)
+    targets = [target_of(text) for text in options.policy or ["logged"]]
     with Bars(PATIENCE) as bars:
         bar = bars.add("rows")
-        found = [evaluate_log(log, target, progress=bar.show, **options) for target in targets]
+        found = [evaluate_log(log, target, progress=bar.show, **keywords) for target in targets]
     show(found, log)
     write(found, log, html, json_file)
     check_requirements(found, needed)
@@ -125,9 +120,9 @@ def check_outputs(html: Path | None, json_file: Path | None) -> None:
     """Raise, before the work, where something is missing that its results need."""
     page = ["jinja2", "matplotlib"] if html is not None else []
     require("polars", *page, user="ensample evaluate")
-    for option, path in (("html", html), ("json", json_file)):
+    for name, path in (("html", html), ("json", json_file)):
         if path is not None:
-            check_file(option, path)
+            check_file(name, path)
 
 
 def target_of(text: str) -> Any:

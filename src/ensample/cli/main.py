@@ -10,6 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from ensample.cli.options import as_command
 from ensample.version import __version__
 
 INTERRUPTED = 130  # the exit code that typer makes of Ctrl-C
@@ -71,7 +72,8 @@ class LazyCommand(TyperCommand):
 
     def load(self) -> TyperCommand:
         alone = typer.Typer(add_completion=False, **SETTINGS)
-        alone.command(cls=Command)(getattr(import_module(self.module), str(self.name)))
+        function = getattr(import_module(self.module), str(self.name))
+        alone.command(cls=Command)(as_command(function))
         command = typer.main.get_command(alone)
         assert isinstance(command, TyperCommand)
         return command

@@ -1,29 +1,23 @@
 """`ensample measure`: what the general theorem asks of a policy, measured on one problem."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
-from typer import Option
 
-from ensample.cli.console import Bar, Bars, output, print_json, table
+from ensample.cli.console import Bars, output, print_json, table
+from ensample.cli.options import option
 from ensample.cli.policies import prepare
 from ensample.cli.problems import (
-    ArmCount,
-    Dim,
-    Noise,
-    ProblemName,
+    ProblemOptions,
     check_counts,
     complete_policies,
     print_skipped,
-    problem_of,
     title_of,
 )
 from ensample.files import marked_page, write_whole
 from ensample.numerals import numeral, terminal
-from ensample.policies import Recipe
-from ensample.problems import Family, Problem
 from ensample.simulation.measuring import measure as measured
 from ensample.simulation.measuring import require_estimates
 from ensample.theory import Measurement
@@ -58,23 +52,22 @@ BEGIN, END = (
 HEADS = ("gamma", "p", "gamma, typical", "p, typical", "bound", "regret")
 
 
-def measure(
-    problem: ProblemName = "sphere",
-    dim: Dim = None,
-    arms: ArmCount = None,
-    noise: Noise = None,
-    horizon: int = Option(1000, help="T, the number of rounds"),
-    runs: int = Option(20, help="replicates, each with a problem and noise of its own"),
-    policies: str = Option(
+@dataclass(frozen=True, kw_only=True)
+class MeasureOptions(ProblemOptions):
+    horizon: int = option(1000, "T, the number of rounds")
+    runs: int = option(20, "replicates, each with a problem and noise of its own")
+    policies: str = option(
         ",".join(POLICIES),
-        help="as for `ensample race`",
+        "as for `ensample race`",
         show_default="one of each built-in recipe",
         autocompletion=complete_policies,
-    ),
-    seed: int = Option(0, help="of everything random"),
-    markdown: Path | None = Option(None, help="a page whose marked part is replaced by the table"),
-    as_json: bool = Option(False, "--json", help="print JSON for programs"),
-) -> None:
+    )
+    seed: int = option(0, "of everything random")
+    markdown: Path | None = option(None, "a page whose marked part is replaced by the table")
+    as_json: bool = option(False, "print JSON for programs", "--json")
+
+
+def measure(options: MeasureOptions) -> None:
     """Measure gamma and p of the general theorem for policies on one problem, and what its bound
     then says.
 
@@ -84,36 +77,26 @@ def measure(
     Example: `ensample measure --problem sphere --dim 5 --arms 20 --horizon 500 --policies
     "es-100,LinUCB.from_theorem"`
     """
+    horizon, runs, seed = options.horizon, options.runs, options.seed
     check_counts(horizon=horizon, runs=runs)
-    page = None if markdown is None else marked_page(markdown, BEGIN, END)
-    family = problem_of(problem, dim=dim, arms=arms, noise=noise)
-    recipes, skipped = prepare(policies, family, horizon)
+    page = None if options.markdown is None else marked_page(options.markdown, BEGIN, END)
+    family = options.build()
+    recipes, skipped = prepare(options.policies, family, horizon)
     for recipe in recipes.values():  # before the others have been measured for nothing
         require_estimates(recipe, family)
-    found = run(recipes, family, horizon, runs, seed)
-    title = title_of(problem, family, horizon, runs, seed)
-    if page is not None and markdown is not None:
-        write_whole(markdown, page.replace("\0", in_markdown(title, found)).encode())
-    if as_json:
+    found = {}
+    with Bars() as bars:
+        for name, bar in {name: bars.add(name, runs) for name in recipes}.items():
+            recipe = recipes[name]
+            found[name] = measured(recipe, family, horizon, runs, seed, progress=bar.show)
+    title = title_of(options.problem, family, horizon, runs, seed)
+    if page is not None and options.markdown is not None:
+        write_whole(options.markdown, page.replace("\0", in_markdown(title, found)).encode())
+    if options.as_json:
         print_json({"title": title, "policies": as_data(found), "skipped": skipped})
     else:
         show(title, found)
         print_skipped(skipped)
-
-
-def run(
-    recipes: dict[str, Recipe], family: Problem | Family, horizon: int, runs: int, seed: int
-) -> dict[str, Measurement]:
-    """Measure one policy after the other, each with a progress bar."""
-    found: dict[str, Measurement] = {}
-    with Bars() as bars:
-        for name, bar in {name: bars.add(name, runs) for name in recipes}.items():
-
-            def advance(done: int, total: int, bar: Bar = bar) -> None:
-                bar.show(done)
-
-            found[name] = measured(recipes[name], family, horizon, runs, seed, progress=advance)
-    return found
 
 
 def show(title: str, found: dict[str, Measurement]) -> None:

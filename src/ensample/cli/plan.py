@@ -1,15 +1,15 @@
 """`ensample plan`: what the theorems prescribe for a setting, and what that is worth."""
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rich.padding import Padding
-from typer import Option
 
 from ensample import theory
 from ensample.cli.console import output, print_json, print_paths, table
+from ensample.cli.options import option
 from ensample.cli.policies import find_here, units_of
 from ensample.codec import from_text
 from ensample.errors import AssumptionError, InvalidArgument
@@ -26,27 +26,30 @@ Result = TypeVar("Result")
 FOLDER = Path("results/plan")
 
 
-def plan(
-    dim: int = Option(5, help="d, the number of features"),
-    arms: int = Option(20, help="K, the number of arms; 0 for an infinite set"),
-    horizon: int = Option(10_000, help="T, the number of rounds"),
-    noise: float = Option(1.0, help="sigma, the subGaussian constant of the noise"),
-    norm: float = Option(1.0, help="S, an upper bound on |theta*|"),
-    regularization: float = Option(1.0, help="lam of the ridge estimate"),
-    delta: float = Option(0.05, help="a bound may fail with 2 to 4 times this probability"),
-    perturbation: str = Option(
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions:
+    dim: int = option(5, "d, the number of features")
+    arms: int = option(20, "K, the number of arms; 0 for an infinite set")
+    horizon: int = option(10_000, "T, the number of rounds")
+    noise: float = option(1.0, "sigma, the subGaussian constant of the noise")
+    norm: float = option(1.0, "S, an upper bound on |theta*|")
+    regularization: float = option(1.0, "lam of the ridge estimate")
+    delta: float = option(0.05, "a bound may fail with 2 to 4 times this probability")
+    perturbation: str = option(
         "Gaussian",
-        help=f"{', '.join(public_classes(Perturbation))}, with fields where it needs them, or "
+        f"{', '.join(public_classes(Perturbation))}, with fields where it needs them, or "
         "mymodule:MyLaw",
-    ),
-    frontier: bool = Option(
+    )
+    frontier: bool = option(
         False,
+        "what fewer or more members cost or save in regret: a table and a figure",
         "--frontier",
-        help="what fewer or more members cost or save in regret: a table and a figure",
-    ),
-    out: Path | None = Option(None, help="the directory for the figure", show_default=str(FOLDER)),
-    as_json: bool = Option(False, "--json", help="print JSON for programs"),
-) -> None:
+    )
+    out: Path | None = option(None, "the directory for the figure", show_default=str(FOLDER))
+    as_json: bool = option(False, "print JSON for programs", "--json")
+
+
+def plan(options: PlanOptions) -> None:
     """What the theorems prescribe: radius, scale, ensemble size, bounds, and from when on they say
     anything.
 
@@ -56,15 +59,16 @@ def plan(
 
     Example: `ensample plan --arms 20 --horizon 10000 --frontier --out figures`
     """
-    setting = Setting(dim, arms or None, horizon, noise, norm, regularization, delta)
-    law = law_named(perturbation, setting)
-    if out is not None and not frontier:
-        raise InvalidArgument("out", str(out), "--frontier, which draws a figure")
-    if frontier:
-        show_frontier(setting, law, out, as_json)
+    constants = options.noise, options.norm, options.regularization, options.delta
+    setting = Setting(options.dim, options.arms or None, options.horizon, *constants)
+    law = law_named(options.perturbation, setting)
+    if options.out is not None and not options.frontier:
+        raise InvalidArgument("out", str(options.out), "--frontier, which draws a figure")
+    if options.frontier:
+        show_frontier(setting, law, options.out, options.as_json)
         return
     answer = prescribe(setting, law)
-    if as_json:
+    if options.as_json:
         print_json(answer)
     else:
         show(setting, answer)

@@ -1,13 +1,13 @@
 """The problem that `race` and `measure` play on, and what both print."""
 
-from dataclasses import MISSING, asdict, fields, is_dataclass
-from typing import Annotated, Any
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from typing import Any
 
-import typer
 from rich.markup import escape
 
 from ensample.checks import whole
 from ensample.cli.console import output, table
+from ensample.cli.options import option
 from ensample.cli.policies import POLICIES, RECIPES, fields_of, find_here
 from ensample.codec import PARTS, THEOREM, classes_of
 from ensample.errors import InvalidArgument
@@ -33,16 +33,31 @@ def complete_policies(incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in names]
 
 
-ProblemName = Annotated[
-    str,
-    typer.Option(
-        help=f"one of {', '.join(families_by_name())}, or mymodule:my_problem",
+@dataclass(frozen=True, kw_only=True)
+class ProblemOptions:
+    """Options of the problem that `race` and `measure` play on."""
+
+    problem: str = option(
+        "sphere",
+        f"one of {', '.join(families_by_name())}, or mymodule:my_problem",
         autocompletion=complete_problems,
-    ),
-]
-Dim = Annotated[int | None, typer.Option(help="d, the number of features", show_default=OWN)]
-ArmCount = Annotated[int | None, typer.Option(help="K, the number of arms", show_default=OWN)]
-Noise = Annotated[float | None, typer.Option(help="sigma of the rewards", show_default=OWN)]
+    )
+    dim: int | None = option(None, "d, the number of features", show_default=OWN)
+    arms: int | None = option(None, "K, the number of arms", show_default=OWN)
+    noise: float | None = option(None, "sigma of the rewards", show_default=OWN)
+
+    def build(self) -> Problem | Family:
+        """Return a family of ours, or something in a module of the user's own."""
+        options = {"dim": self.dim, "arms": self.arms, "noise": self.noise}
+        given = {name: value for name, value in options.items() if value is not None}
+        if ":" not in self.problem:
+            return family_named(self.problem, **given)
+        find_here()
+        try:
+            return build_problem({"family": self.problem, **given})
+        except InvalidArgument as error:
+            argument = "problem" if error.argument == "family" else error.argument
+            raise type(error)(argument, error.value, error.expected) from error
 
 
 def check_counts(**options: int | None) -> None:
@@ -50,19 +65,6 @@ def check_counts(**options: int | None) -> None:
     for name, value in options.items():
         if value is not None:
             whole(name, value, 0 if name == "seed" else 1)
-
-
-def problem_of(name: str, **options: float | None) -> Problem | Family:
-    """Return a family of ours, or something in a module of the user's own."""
-    given = {option: value for option, value in options.items() if value is not None}
-    if ":" not in name:
-        return family_named(name, **given)
-    find_here()
-    try:
-        return build_problem({"family": name, **given})
-    except InvalidArgument as error:
-        argument = "problem" if error.argument == "family" else error.argument
-        raise type(error)(argument, error.value, error.expected) from error
 
 
 def options_of(family: Problem | Family) -> dict[str, Any]:

@@ -1,25 +1,23 @@
 """`ensample race`: policies side by side on one problem."""
 
 import math
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
-from typer import Option
 
 from ensample.checks import blaming
 from ensample.cli.console import Bar, Bars, output, print_json, print_paths, table, warnings_shown
+from ensample.cli.options import option
 from ensample.cli.policies import CLICKS, CURVED, LINEAR, contender, prepare, usual_race
 from ensample.cli.problems import (
-    ArmCount,
-    Dim,
-    Noise,
-    ProblemName,
+    ProblemOptions,
     check_counts,
     complete_policies,
     options_of,
     print_skipped,
-    problem_of,
     show_names,
     title_of,
 )
@@ -27,13 +25,11 @@ from ensample.extras import has, require
 from ensample.files import check_folder
 from ensample.numerals import numeral, terminal
 from ensample.plain_data import without_nan
-from ensample.policies import Recipe
-from ensample.problems import Family, Problem, example_of
+from ensample.problems import example_of
 from ensample.simulation import Runs, simulate
 
 CHECKPOINTS = 1000  # enough for a logarithmic axis to start early
 FOLDER = Path("results/race")
-LINEAR_NAMES = ", ".join(LINEAR.policies)
 SPEED = "speed is that of one thread"
 CAPTION = (
     "best first; minus the best: paired, run by run, with the 95% interval of that one comparison "
@@ -41,41 +37,38 @@ CAPTION = (
 )
 
 
-def race(
-    problem: ProblemName = "sphere",
-    dim: Dim = None,
-    arms: ArmCount = None,
-    noise: Noise = None,
-    horizon: int | None = Option(
+@dataclass(frozen=True, kw_only=True)
+class RaceOptions(ProblemOptions):
+    horizon: int | None = option(
         None,
-        help="T, the number of rounds",
+        "T, the number of rounds",
         show_default=f"{LINEAR.horizon}; {CURVED.horizon} with networks",
-    ),
-    runs: int | None = Option(
+    )
+    runs: int | None = option(
         None,
-        help="replicates, each with a problem and noise of its own",
+        "replicates, each with a problem and noise of its own",
         show_default=f"{LINEAR.runs}; {CLICKS.runs} on clicks, {CURVED.runs} with networks",
-    ),
-    policies: list[str] | None = Option(
+    )
+    policies: list[str] | None = option(
         None,
-        help="names (es-37 is an ensemble of 37) or recipes such as "
+        "names (es-37 is an ensemble of 37) or recipes such as "
         "EnsembleSampling(size=20,scale=2*noise) and mymodule:MyRecipe, with commas between "
         "them; may be given again; see --list",
-        show_default=f"{LINEAR_NAMES}; others where rewards are clicks, or curved",
+        show_default=f"{', '.join(LINEAR.policies)}; others where rewards are clicks, or curved",
         autocompletion=complete_policies,
-    ),
-    seed: int = Option(0, help="of everything random"),
-    out: Path | None = Option(None, help="the directory for the figure", show_default=str(FOLDER)),
-    threads: int | None = Option(
-        None, help="does not change the numbers", show_default="all cores that help"
-    ),
-    as_json: bool = Option(
-        False, "--json", help="print JSON for programs; no figure where matplotlib is missing"
-    ),
-    list_only: bool = Option(
-        False, "--list", help="say which problems and policies there are and stop"
-    ),
-) -> None:
+    )
+    seed: int = option(0, "of everything random")
+    out: Path | None = option(None, "the directory for the figure", show_default=str(FOLDER))
+    threads: int | None = option(
+        None, "does not change the numbers", show_default="all cores that help"
+    )
+    as_json: bool = option(
+        False, "print JSON for programs; no figure where matplotlib is missing", "--json"
+    )
+    list_only: bool = option(False, "say which problems and policies there are and stop", "--list")
+
+
+def race(options: RaceOptions) -> None:
     """Race policies on one problem: a table of their regret and a figure.
 
     Every policy faces the same problems and the same noise, so differences are the policies' own.
@@ -92,29 +85,45 @@ def race(
 
     Example: `ensample race --horizon 1000 --runs 20 --json`
     """
-    if list_only:
+    if options.list_only:
         show_names()
         return
-    check_counts(horizon=horizon, runs=runs, seed=seed, threads=threads)
-    family = problem_of(problem, dim=dim, arms=arms, noise=noise)
+    seed, threads = options.seed, options.threads
+    check_counts(horizon=options.horizon, runs=options.runs, seed=seed, threads=threads)
+    family = options.build()
     usual = usual_race(family)
-    horizon, runs = horizon or usual.horizon, runs or usual.runs
-    recipes, skipped = prepare(",".join(policies or usual.policies), family, horizon)
-    drawn = not as_json or out is not None or has("matplotlib")
+    horizon, runs = options.horizon or usual.horizon, options.runs or usual.runs
+    recipes, skipped = prepare(",".join(options.policies or usual.policies), family, horizon)
+    folder = options.out or FOLDER
+    drawn = not options.as_json or options.out is not None or has("matplotlib")
     if drawn:  # say what is missing now rather than when the work is done
-        check_folder("out", out or FOLDER)
+        check_folder("out", folder)
         require("matplotlib", user="ensample race")
-    results = run(recipes, family, horizon, runs, seed, threads)
-    title = title_of(problem, family, horizon, runs, seed)
-    if not as_json:
+    # No kernel simulates networks: a warning that says so would be no news.
+    evaluation = "auto" if example_of(family).linear else "live"
+    play = partial(simulate, problem=family, horizon=horizon, runs=runs, seed=seed)
+    play = partial(play, evaluation=evaluation, checkpoints=CHECKPOINTS, threads=threads)
+    with warnings_shown(), Bars() as bars:
+        results = {}
+        for name, bar in {name: bars.add(name, runs) for name in recipes}.items():
+            advance = partial(show_runs, bar, horizon)
+            with blaming(name):
+                results[name] = play(recipes[name], rounds=advance)
+    title = title_of(options.problem, family, horizon, runs, seed)
+    if not options.as_json:
         show(title, results)
         print_skipped(skipped)
-    paths = draw(results, title, out or FOLDER) if drawn else []
-    if as_json:
-        problem_data = {"name": problem, **options_of(family)}
-        print_json(as_data(problem_data, results, skipped, paths))
+    paths = draw(results, title, folder) if drawn else []
+    if options.as_json:
+        problem = {"name": options.problem, **options_of(family)}
+        print_json(as_data(problem, results, skipped, paths))
     else:
         print_paths(paths)
+
+
+def show_runs(bar: Bar, horizon: int, rounds: int) -> None:
+    """Show runs in fractions: one of networks takes its time."""
+    bar.show(rounds / horizon)
 
 
 def draw(results: dict[str, Runs], title: str, folder: Path) -> list[Path]:
@@ -124,39 +133,6 @@ def draw(results: dict[str, Runs], title: str, folder: Path) -> list[Path]:
 
     labelled = {contender(name).label: result for name, result in results.items()}
     return save(race.draw(labelled, title), folder, "race")
-
-
-def run(
-    recipes: dict[str, Recipe],
-    family: Problem | Family,
-    horizon: int,
-    runs: int,
-    seed: int,
-    threads: int | None,
-) -> dict[str, Runs]:
-    """Simulate one policy after the other, each with a progress bar."""
-    results: dict[str, Runs] = {}
-    # No kernel simulates networks: a warning that says so would be no news.
-    evaluation = "auto" if example_of(family).linear else "live"
-    with warnings_shown(), Bars() as bars:
-        for name, bar in {name: bars.add(name, runs) for name in recipes}.items():
-
-            def advance(rounds: int, bar: Bar = bar) -> None:
-                bar.show(rounds / horizon)  # runs, in fractions: one of networks takes its time
-
-            with blaming(name):
-                results[name] = simulate(
-                    recipes[name],
-                    family,
-                    horizon,
-                    runs,
-                    seed,
-                    evaluation,
-                    checkpoints=CHECKPOINTS,
-                    threads=threads,
-                    rounds=advance,
-                )
-    return results
 
 
 def ranked(results: dict[str, Runs]) -> list[tuple[str, Runs]]:

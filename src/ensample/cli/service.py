@@ -2,20 +2,20 @@
 
 import time
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from typer import Argument, Option
 
 from ensample.cli.console import PATIENCE, Bars, errors, label, output, table
+from ensample.cli.options import argument, option, optional_argument
 from ensample.errors import EnsampleError, InvalidArgument
 from ensample.extras import require
 
 if TYPE_CHECKING:
-    from ensample.service.settings import ServiceSettings
     from ensample.service.store import Store
 
 # What needs the packages of the service is imported when they are known to be there.
@@ -24,25 +24,28 @@ SERVER = ("starlette", "uvicorn", "msgspec", "apsw", "prometheus_client", "jinja
 HASH_DIFFERS = 1  # the exit code
 
 
-def serve(
-    data: Path | None = Option(
-        None, metavar="DIR", help="where everything is kept", show_default="ensample-data"
-    ),
-    database: str | None = Option(
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    data: Path | None = option(
+        None, "where everything is kept", metavar="DIR", show_default="ensample-data"
+    )
+    database: str | None = option(
         None,
+        "postgresql://...: several servers share it",
         metavar="ADDRESS",
-        help="postgresql://...: several servers share it",
         show_default="files in DIR",
-    ),
-    host: str | None = Option(
-        None, help="other than this machine's own: needs a key", show_default="127.0.0.1"
-    ),
-    port: int | None = Option(None, help="0 is any that is free", show_default="8000"),
-    config: Path | None = Option(
-        None, metavar="FILE", help="a TOML file with a table [serve]", show_default="ensample.toml"
-    ),
-    log_level: str | None = Option(None, help="debug, info, warning or error", show_default="info"),
-) -> None:
+    )
+    host: str | None = option(
+        None, "other than this machine's own: needs a key", show_default="127.0.0.1"
+    )
+    port: int | None = option(None, "0 is any that is free", show_default="8000")
+    config: Path | None = option(
+        None, "a TOML file with a table [serve]", metavar="FILE", show_default="ensample.toml"
+    )
+    log_level: str | None = option(None, "debug, info, warning or error", show_default="info")
+
+
+def serve(options: ServeOptions) -> None:
     """Serve experiments over HTTP: durable, with keys, metrics and a log. docs/service.md says what
     can be called.
 
@@ -55,8 +58,10 @@ def serve(
     from ensample.service.server import check_safe, listening, run
     from ensample.service.settings import read_settings
 
-    given = {"data": data, "database": database, "host": host, "port": port, "log_level": log_level}
-    settings = read_settings(given, file=config)
+    settings = read_settings(
+        {name: value for name, value in vars(options).items() if name != "config"},
+        file=options.config,
+    )
     check_safe(settings)
     where = "PostgreSQL" if settings.database else settings.data
 
@@ -73,18 +78,19 @@ class KeyAction(StrEnum):
     REVOKE = "revoke"
 
 
-def key(
-    doing: KeyAction = Argument(..., help="new, list or revoke"),
-    id: str | None = Argument(None, help="of the key to be revoked, as `list` shows it"),
-    role: str | None = Option(
-        None, help="of a new key: decide (and reward), read (and evaluate), or admin (everything)"
-    ),
-    experiment: str | None = Option(None, help="the only one that a new key is good for"),
-    database: str | None = Option(None, metavar="ADDRESS", help="of the service, where it has one"),
-    data: Path | None = Option(
-        None, metavar="DIR", help="of the service", show_default="ensample-data"
-    ),
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class KeyOptions:
+    doing: KeyAction = argument("new, list or revoke")
+    id: str | None = optional_argument("of the key to be revoked, as `list` shows it")
+    role: str | None = option(
+        None, "of a new key: decide (and reward), read (and evaluate), or admin (everything)"
+    )
+    experiment: str | None = option(None, "the only one that a new key is good for")
+    database: str | None = option(None, "of the service, where it has one", metavar="ADDRESS")
+    data: Path | None = option(None, "of the service", metavar="DIR", show_default="ensample-data")
+
+
+def key(options: KeyOptions) -> None:
     """Make, list or revoke keys of the service. It may be running. A new key is shown once: what is
     kept is its hash.
 
@@ -93,37 +99,31 @@ def key(
     Example: `ensample key revoke 0f3a5c7e9b1d --data here`
     """
     require("apsw", user="ensample key")
+    from ensample.service.auth import new_key
     from ensample.service.settings import read_settings
     from ensample.service.store import exists, open_store
 
-    settings = read_settings({"data": data, "database": database})
-    if doing is KeyAction.NEW:
-        make_key(settings, role, experiment)
+    settings = read_settings({"data": options.data, "database": options.database})
+    role, experiment, id = options.role, options.experiment, options.id
+    if options.doing is KeyAction.NEW:  # the first one before the service has ever run
+        if role is None:
+            raise InvalidArgument("role", None, "--role decide, read or admin")
+        text, made = new_key(role, experiment)
+        with closing(open_store(settings)) as store:
+            store.add(made)
+        for_what = f" for {experiment}" if experiment else ""
+        typer.echo(f"a key of role {role}{for_what}, shown this once: {text}")
         return
     if not exists(settings):
         raise InvalidArgument("data", str(settings.data), "the folder of a service")
     with closing(open_store(settings)) as store:
-        if doing is KeyAction.LIST:
+        if options.doing is KeyAction.LIST:
             show_keys(store)
         elif id is None or id not in store.all_keys():
             raise InvalidArgument("id", id, "the id of a key, as `ensample key list` shows it")
         else:
             store.revoke(id, int(time.time()))
             typer.echo(f"revoked {id}")
-
-
-def make_key(settings: "ServiceSettings", role: str | None, experiment: str | None) -> None:
-    """Make a key; the first one may be made before the service has ever run."""
-    from ensample.service.auth import new_key
-    from ensample.service.store import open_store
-
-    if role is None:
-        raise InvalidArgument("role", None, "--role decide, read or admin")
-    text, made = new_key(role, experiment)
-    with closing(open_store(settings)) as store:
-        store.add(made)
-    for_what = f" for {experiment}" if experiment else ""
-    typer.echo(f"a key of role {role}{for_what}, shown this once: {text}")
 
 
 def show_keys(store: "Store") -> None:
@@ -137,14 +137,15 @@ def show_keys(store: "Store") -> None:
     output.print(shown)
 
 
-def replay(
-    data: str = Argument(
-        ..., metavar="DIR", help="of the service, which may be running; or postgresql://..."
-    ),
-    verify: bool = Option(
-        False, "--verify", help="fold from the first event, and compare every kept hash"
-    ),
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ReplayOptions:
+    data: str = argument("of the service, which may be running; or postgresql://...", metavar="DIR")
+    verify: bool = option(
+        False, "fold from the first event, and compare every kept hash", "--verify"
+    )
+
+
+def replay(options: ReplayOptions) -> None:
     """Fold the events of a service's experiments again, and compare the hashes.
 
     Without `--verify` only the events after the last snapshot are folded. The exit code is 1 if a
@@ -157,10 +158,10 @@ def replay(
 
     shown = table("experiment", "events", "hashes", "state")
     shown.columns[-1].overflow = "fold"  # a hash of which a part is missing is of no use
-    wrong, uncompared = [], []
+    wrong, uncompared, verify = [], [], options.verify
     with Bars() as bars:
         bar = bars.add("events")
-        for name, found in replayed_experiments(data, verify, bar.step):
+        for name, found in replayed_experiments(options.data, verify, bar.step):
             if isinstance(found, EnsampleError):
                 wrong.append((name, found))
             else:
@@ -178,12 +179,13 @@ def replay(
         raise typer.Exit(HASH_DIFFERS)
 
 
-def backup(
-    data: Path = Argument(..., metavar="DIR", help="of the service, which may be running"),
-    file: Path = Argument(
-        ..., metavar="FILE", help="a tar file to be written, complete or not at all"
-    ),
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class BackupOptions:
+    data: Path = argument("of the service, which may be running", metavar="DIR")
+    file: Path = argument("a tar file to be written, complete or not at all", metavar="FILE")
+
+
+def backup(options: BackupOptions) -> None:
     """Copy all that a service keeps into one file, while it runs.
 
     Each experiment is as it was at one moment, with everything that had been acknowledged by then.
@@ -194,19 +196,21 @@ def backup(
     require("apsw", user="ensample backup")
     from ensample.service.maintenance import back_up
 
-    typer.echo(f"{len(back_up(data, file))} experiments in {file}")
+    names = back_up(options.data, options.file)
+    typer.echo(f"{len(names)} experiments in {options.file}")
 
 
-def migrate(
-    old: str = Argument(
-        ...,
-        metavar="OLD",
-        help="a file, the folder of a service, or postgresql://...: it is only read",
-    ),
-    new: str = Argument(
-        ..., metavar="NEW", help="of the same kind, not there yet: written completely or not at all"
-    ),
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class MigrateOptions:
+    old: str = argument(
+        "a file, the folder of a service, or postgresql://...: it is only read", metavar="OLD"
+    )
+    new: str = argument(
+        "of the same kind, not there yet: written completely or not at all", metavar="NEW"
+    )
+
+
+def migrate(options: MigrateOptions) -> None:
     """Carry experiments of an earlier version over to this one.
 
     Decisions, propensities, contexts and rewards stay as they were recorded, and every row of the
@@ -226,7 +230,8 @@ def migrate(
 
     with Bars(PATIENCE) as bars:
         bar = bars.add("events")
-        rows = migrated(old, new, lambda name, done, total: bar.show(done, total))
+        progress = lambda name, done, total: bar.show(done, total)  # noqa: E731
+        rows = migrated(options.old, options.new, progress)
     shown = table("experiment", "decisions, all as they were recorded")
     for name, count in rows.items():
         shown.add_row(label(name), f"{count:,}")

@@ -3,10 +3,11 @@
 import math
 import webbrowser
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import typer
-from typer import Argument, Option
 
 from ensample.cli.console import (
     PATIENCE,
@@ -19,6 +20,7 @@ from ensample.cli.console import (
     table,
     warnings_shown,
 )
+from ensample.cli.options import argument, option
 from ensample.cli.policies import find_here
 from ensample.errors import InvalidArgument
 from ensample.extras import require
@@ -32,6 +34,17 @@ from ensample.registry import one_of
 from ensample.statistics import require_scipy
 
 SHOWN_CELLS = 60
+KEYWORDS = ("threads", "cluster", "cluster_security", "grow")
+PAGE_KEYWORDS = ("figures", "csv", "baseline")
+PAGE_PACKAGES = (
+    "polars",
+    "scipy",
+    "jinja2",
+    "matplotlib",
+    "latex2mathml",
+    "markdown_it",
+    "tomli_w",
+)
 
 
 def complete_studies(incomplete: str) -> list[str]:
@@ -43,38 +56,35 @@ def complete_studies(incomplete: str) -> list[str]:
     return [name for name in [*BUNDLED, *names] if name.startswith(incomplete)]
 
 
-def run(
-    study: str = Argument(
-        ..., help=f"a TOML file, or one of {', '.join(BUNDLED)}", autocompletion=complete_studies
-    ),
-    out: Path | None = Option(
-        None, help="the folder of the results", show_default="results/<name>"
-    ),
-    scale: str = Option(
-        "", help="one of the study's [scales], such as paper", show_default="its own"
-    ),
-    threads: int | None = Option(
-        None, help="does not change the numbers", show_default="all cores that help"
-    ),
-    cluster: str | None = Option(
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    study: str = argument(
+        f"a TOML file, or one of {', '.join(BUNDLED)}", autocompletion=complete_studies
+    )
+    out: Path | None = option(None, "the folder of the results", show_default="results/<name>")
+    scale: str = option("", "one of the study's [scales], such as paper", show_default="its own")
+    threads: int | None = option(
+        None, "does not change the numbers", show_default="all cores that help"
+    )
+    cluster: str | None = option(
         None,
+        "a Dask scheduler, tls://host:port, or local: a process a core of this machine",
         metavar="ADDRESS",
-        help="a Dask scheduler, tls://host:port, or local: a process a core of this machine",
-    ),
-    cluster_security: Path | None = Option(
-        None,
-        metavar="FILE",
-        help="the keys for tls://: a TOML file with the paths ca, cert and key",
-    ),
-    grow: bool = Option(
+    )
+    cluster_security: Path | None = option(
+        None, "the keys for tls://: a TOML file with the paths ca, cert and key", metavar="FILE"
+    )
+    grow: bool = option(
         False,
+        "change the study that the folder holds to this one, and keep all runs that stay",
         "--grow",
-        help="change the study that the folder holds to this one, and keep all runs that stay",
-    ),
-    dry_run: bool = Option(
-        False, "--dry-run", help="show the grid, what has changed and what it would cost, and stop"
-    ),
-) -> None:
+    )
+    dry_run: bool = option(
+        False, "show the grid, what has changed and what it would cost, and stop", "--dry-run"
+    )
+
+
+def run(options: RunOptions) -> None:
     """Run a study, or the part of it that is not finished yet: kill it when you like, and run it
     again.
 
@@ -93,17 +103,19 @@ def run(
 
     Example: `ensample run mine.toml --grow`
     """
-    require_packages()
-    asked = find(study, scale)
-    folder = out or Path("results") / (f"{asked.name}-{scale}" if scale else asked.name)
-    if dry_run:
+    require("polars", "tomli_w", user="ensample run")  # now rather than when the last cell is done
+    require_scipy()
+    study, scale = find(options.study, options.scale), options.scale
+    folder = options.out or Path("results") / (f"{study.name}-{scale}" if scale else study.name)
+    if options.dry_run:
         with warnings_shown():
-            show_plan(asked, folder, threads)
+            show_plan(study, folder, options.threads)
         return
     store = StudyStore(folder)
-    if grow:
-        show_changes(store, asked, errors, "changes to the study that the folder holds:")
-    errors.print(f"{asked.name}: {progress_before(store, asked)}", highlight=False, markup=False)
+    if options.grow:
+        show_changes(store, study, errors, "changes to the study that the folder holds:")
+    errors.print(f"{study.name}: {progress_before(store, study)}", highlight=False, markup=False)
+    keywords = {name: getattr(options, name) for name in KEYWORDS}
     try:
         with warnings_shown(), Bars(unit="rounds/s") as bars:
             bar = bars.add("")
@@ -112,20 +124,11 @@ def run(
                 bar.show(done.rounds, done.all_rounds)
                 bar.rename(f"{done.cells}/{done.all_cells} cells")
 
-            results = run_study(
-                asked,
-                folder,
-                threads=threads,
-                cluster=cluster,
-                cluster_security=cluster_security,
-                progress=advance,
-                grow=grow,
-            )
+            results = run_study(study, folder, progress=advance, **keywords)
     except KeyboardInterrupt:
-        left = len(asked.cells) - len(store.finished(asked))
-        errors.print(
-            f"stopped with {left} cells to go; the same command goes on from here", highlight=False
-        )
+        left = len(study.cells) - len(store.finished(study))
+        text = f"stopped with {left} cells to go; the same command goes on from here"
+        errors.print(text, highlight=False)
         raise typer.Exit(130) from None
     show_results(results)
     output.print_text(f"{folder}\nnext: ensample report {folder}")
@@ -244,28 +247,21 @@ def megabytes(count: int) -> str:
     return f"{max(count, 1) / 2**20:,.1f} MiB"
 
 
-def require_packages() -> None:
-    """Now rather than when the first cell is finished, or the last."""
-    require("polars", "tomli_w", user="ensample run")
-    require_scipy()
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    folder: Path = argument("a folder of results, as `ensample run` makes it", metavar="DIR")
+    open_page: bool = option(False, "show the page in the browser", "--open")
+    figures: bool = option(
+        False, "also write every figure as PNG and SVG into DIR/figures", "--figures"
+    )
+    csv: bool = option(False, "also write the numbers as CSV into DIR/csv", "--csv")
+    baseline: str = option(
+        "", "the label of the policy that others are compared with", show_default="the study's own"
+    )
+    out: Path | None = option(None, "the file of the page", show_default="DIR/report.html")
 
 
-def report(
-    folder: Path = Argument(
-        ..., metavar="DIR", help="a folder of results, as `ensample run` makes it"
-    ),
-    open_page: bool = Option(False, "--open", help="show the page in the browser"),
-    figures: bool = Option(
-        False, "--figures", help="also write every figure as PNG and SVG into DIR/figures"
-    ),
-    csv: bool = Option(False, "--csv", help="also write the numbers as CSV into DIR/csv"),
-    baseline: str = Option(
-        "",
-        help="the label of the policy that others are compared with",
-        show_default="the study's own",
-    ),
-    out: Path | None = Option(None, help="the file of the page", show_default="DIR/report.html"),
-) -> None:
+def report(options: ReportOptions) -> None:
     """Write the results of a study as one self-contained page. Reads what is there, finished or
     not, and simulates nothing.
 
@@ -273,25 +269,15 @@ def report(
 
     Example: `ensample report results/rates --figures --csv --baseline "Thompson sampling"`
     """
-    require(
-        "polars",
-        "scipy",
-        "jinja2",
-        "matplotlib",
-        "latex2mathml",
-        "markdown_it",
-        "tomli_w",
-        user="ensample report",
-    )
+    require(*PAGE_PACKAGES, user="ensample report")
     from ensample.report.study import write_report
 
     find_here()
-    results = Results(folder)
+    results = Results(options.folder)
+    keywords: dict[str, Any] = {name: getattr(options, name) for name in PAGE_KEYWORDS}
     with warnings_shown(), Bars(PATIENCE) as bars:
         bar = bars.add("figures")
-        paths = write_report(
-            results, out, baseline=baseline, figures=figures, csv=csv, progress=bar.show
-        )
+        paths = write_report(results, options.out, progress=bar.show, **keywords)
     print_paths(paths)
-    if open_page:
+    if options.open_page:
         webbrowser.open(paths[0].absolute().as_uri())

@@ -1,13 +1,13 @@
 """`ensample verify`: the paper, statement by statement, with numbers."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import typer
 from rich.markup import escape
 from rich.table import Table
-from typer import Argument, Option
 
 from ensample.checks import whole
 from ensample.claims import CLAIMS, Checked, Claim, Scale, Verdict, find, total_cost
@@ -16,6 +16,7 @@ from ensample.claims.evidence import SUITE_FALSE_ALARM
 from ensample.claims.power import smallest
 from ensample.claims.texts import cited
 from ensample.cli.console import Bars, errors, output, table
+from ensample.cli.options import option, optional_argument
 from ensample.extras import require
 from ensample.files import check_file, check_folder, write_whole
 from ensample.numerals import duration, terminal
@@ -29,26 +30,25 @@ def complete_claims(incomplete: str) -> list[str]:
     return [claim.id for claim in CLAIMS if claim.id.startswith(incomplete)]
 
 
-def verify(
-    claims: list[str] | None = Argument(
-        None, help="ids of claims; all of them where none is named", autocompletion=complete_claims
-    ),
-    scale: Scale = Option(
-        Scale.QUICK, help="a minute, a quarter of an hour, or hours on two cores"
-    ),
-    html: Path | None = Option(None, help="write a page with everything to this file"),
-    markdown: Path | None = Option(
-        None, help="write the same as Markdown, its figures in images/ beside it"
-    ),
-    json_file: Path | None = Option(None, "--json", help="write the rows to this file"),
-    seed: int = Option(0, help="of everything random"),
-    power: bool = Option(
-        False,
-        "--power",
-        help="find the smallest fault that each check refutes: several times as long",
-    ),
-    list_only: bool = Option(False, "--list", help="say what there is and stop"),
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    claims: list[str] | None = optional_argument(
+        "ids of claims; all of them where none is named", autocompletion=complete_claims
+    )
+    scale: Scale = option(Scale.QUICK, "a minute, a quarter of an hour, or hours on two cores")
+    html: Path | None = option(None, "write a page with everything to this file")
+    markdown: Path | None = option(
+        None, "write the same as Markdown, its figures in images/ beside it"
+    )
+    json_file: Path | None = option(None, "write the rows to this file", "--json")
+    seed: int = option(0, "of everything random")
+    power: bool = option(
+        False, "find the smallest fault that each check refutes: several times as long", "--power"
+    )
+    list_only: bool = option(False, "say what there is and stop", "--list")
+
+
+def verify(options: VerifyOptions) -> None:
     """Check the paper's statements: what is measured against what is claimed.
 
     A claim holds, is refuted, or is inconclusive, and then the sample size that would decide is
@@ -63,26 +63,24 @@ def verify(
 
     Example: `ensample verify --html paper.html`
     """
-    chosen = find(claims or [])
-    if list_only:
+    chosen = find(options.claims or [])
+    if options.list_only:
         output.print(contents(chosen))
         return
-    whole("seed", seed, 0)
-    for option, path in (("html", html), ("markdown", markdown), ("json", json_file)):
+    scale, seed = options.scale, whole("seed", options.seed, 0)
+    html, markdown, json_file = options.html, options.markdown, options.json_file
+    for name, path in (("html", html), ("markdown", markdown), ("json", json_file)):
         if path is not None:
-            check_file(option, path)
+            check_file(name, path)
     if markdown is not None:
         check_folder("markdown", markdown.parent / "images" / markdown.stem)
-    if html is not None or markdown is not None:
-        require(
-            "jinja2", "ensample.report.paper", user="a page of ensample verify"
-        )  # and so all that pages need
-    if scale is not Scale.QUICK:
-        errors.print(
-            f"about {duration(total_cost(chosen, scale).seconds)} on two cores", highlight=False
-        )
     pages = html is not None or markdown is not None  # which show powers, and broken twins
-    rows = run(chosen, scale, seed, power or pages, pages)
+    if pages:  # ask for all that pages need before the work
+        require("jinja2", "ensample.report.paper", user="a page of ensample verify")
+    if scale is not Scale.QUICK:
+        time = duration(total_cost(chosen, scale).seconds)
+        errors.print(f"about {time} on two cores", highlight=False)
+    rows = run(chosen, scale, seed, options.power or pages, pages)
     output.print(as_table(rows, scale, seed))
     if json_file is not None:
         write_json(rows, scale, seed, json_file)

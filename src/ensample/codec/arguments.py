@@ -32,7 +32,7 @@ def belongs_to(kind: type, bases: Bases) -> bool:
 @cache
 def classes_of(bases: Bases) -> dict[str, type[Any]]:
     """Return our classes derived from these, by name, without abstract ones."""
-    return dict(sorted(public_classes(*map(public_object, bases)).items()))
+    return public_classes(*map(public_object, bases))
 
 
 class ArgumentType(NamedTuple):
