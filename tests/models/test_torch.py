@@ -84,9 +84,8 @@ def test_ensembles_of_the_same_weights_are_twins(standing: bool, given: dict) ->
     recipe = es.EnsembleSampling(3, model=es.Neural((4, 3), prior=1.0, batch=8, memory=12, **given))
     policy = recipe.start(es.FiniteArms(FEATURES) if standing else es.ChangingArms(3), seed=5)
     _, theirs = twins(3, 3)
-    twin = NumpyTrainedEnsemble(
-        theirs, policy.model.training, Gaussian(), Address(5), policy.arms.rows
-    )
+    given = policy.model.training, policy.model.schedule, Gaussian(), Address(5), policy.arms.rows
+    twin = NumpyTrainedEnsemble(theirs, *given)
     for t in range(40):
         (decision,) = play(policy, 1, t)
         twin.learn(

@@ -148,7 +148,7 @@ def test_of_many_rewards_the_wrong_one_is_named(model, decisions, rewards, said:
             ([0, 1], np.diag([1, NAN, 1, 1])[:2], [1, 1]),
             "log.features[1] = array([ 0., nan,  0.,  0.])",
         ),
-        (([0, 1], np.ones((2, 3)), [1, 1]), "log.features = array([[1., 1"),
+        (([0, 1], np.ones((2, 3)), [1, 1]), "log.features[0] = array([1., 1., 1.])"),
         (([0], np.array(1.0), [1]), "log.features = array(1.)"),
         (([0, 1], np.eye(4)[:2], [1, 1], [0, 4], [NAN, NAN]), "log.arm[1] = 4"),
         (

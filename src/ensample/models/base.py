@@ -1,6 +1,4 @@
-"""What a policy asks of a model, and how recipes describe one. Nothing here knows of ridge
-regression.
-"""
+"""What a policy asks of a model, and how a recipe describes one."""
 
 import math
 from abc import ABC, abstractmethod
@@ -127,9 +125,7 @@ class Model(Chooser):
         return are_within(x, self.ordinary_feature)
 
     def fault(self) -> str | None:
-        """Return what is impossible about `arrays()`, if anything is: asked when they are
-        loaded.
-        """
+        """Return what is impossible about loaded `arrays()`, if anything is."""
         return None
 
     def choose(self, round: int, offer: Offer) -> Choice:
@@ -151,9 +147,7 @@ class Model(Chooser):
         return member
 
     def propensities(self, round: int, offer: Offer) -> FloatArray:
-        """Return the probability of each arm on offer in a round: [K]. At most 1 despite
-        rounding.
-        """
+        """Return the probability of each arm on offer in a round: [K], at most 1."""
         if self.size is None:
             drawn = "the propensities of a model that is drawn for each round"
             raise PropensityError(f"{drawn} have no closed form: EnsembleSampling's are exact")
@@ -257,9 +251,7 @@ class Model(Chooser):
         raise AttributeError(f"{type(self).__name__} has no inverse")
 
     def estimates(self, round: int) -> FloatArray:
-        """Return theta^j of every member, or the one of the coming round: [m, d], if there are
-        any.
-        """
+        """Return theta^j of every member, or that of the round: [m, d], if there are any."""
         raise AttributeError(f"{type(self).__name__} has no estimates")
 
 
@@ -324,9 +316,7 @@ class EnsemblePlan(Protocol):
 
     @property
     def ageing_rate(self) -> float:
-        """The variance that a perturbation gains when the observations double, over that of a new
-        one.
-        """
+        """The variance that a perturbation gains when observations double, over its first."""
 
     def prior(self, arms: Arms) -> float | Unknown:
         """Return the regularization of a linear model, or what is to be learned of the scales."""
@@ -355,9 +345,7 @@ class RewardModel(ABC):
         return f"members of {self!r} are trained, not drawn"
 
     def strength(self, regularization: float | Auto, arms: Arms) -> float:
-        """Return lam before the first reward: 1 for "auto", unless a model has a rule of its
-        own.
-        """
+        """Return lam before the first reward: 1 for "auto", unless overridden."""
         return 1.0 if regularization == AUTO else regularization
 
     def needs_log(self, arms: Arms) -> bool:
@@ -394,6 +382,4 @@ class RewardModel(ABC):
 
     @abstractmethod
     def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> Model:
-        """Return the members of Algorithm 1 before the first observation; as many as the plan's
-        `size`.
-        """
+        """Return the `plan.size` members of Algorithm 1 before the first observation."""

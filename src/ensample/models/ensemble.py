@@ -28,8 +28,7 @@ AGE_OF_PRIOR = 0  # index into `ages`: A of cpp/fresh.hpp
 
 
 class LinearEnsemble(LinearModel):
-    """theta^j = theta_hat + V^-1 S^j with S^j = W^j + sum_i X_i Z_i^j: Algorithm 1, all members
-    stored.
+    """theta^j = theta_hat + V^-1 S^j with stored S^j = W^j + sum_i X_i Z_i^j: Algorithm 1.
 
     Where the past fades S^j does too, and is fed by fresh draws of W so that its covariance follows
     V. With a link it is a linear ensemble in the features sqrt(w) x of the stream fit.
@@ -46,9 +45,7 @@ class LinearEnsemble(LinearModel):
         address: Address,
         link: "GeneralizedLinear | None" = None,
     ) -> None:
-        """Start with laws of scale 1 if scales are unknown: `boldness` sigma then multiplies
-        them.
-        """
+        """Start with laws of scale 1 if scales are unknown: `boldness` sigma multiplies them."""
         super().__init__(dim, prior, plan.rate, link, plan.intercept)
         self.boldness, self.address = plan.boldness, address
         self.size = self._drawn_size = plan.size
@@ -93,9 +90,7 @@ class LinearEnsemble(LinearModel):
         return advice_of(self.greedy_votes(columns), member, columns.shape[1])
 
     def greedy_votes(self, by_coordinate: FloatArray) -> IntArray:
-        """Return each member's greedy arm among the columns of [d, K], `votes` but for rounding:
-        [m].
-        """
+        """Return each member's greedy arm among columns of [d, K], but for rounding: [m]."""
         sizes = self.known.sizes if self.learns_sizes else np.ones(self.dim)
         return _core.vote(self.state, self.sums, self.inflation, by_coordinate, sizes)
 
@@ -159,8 +154,7 @@ class LinearEnsemble(LinearModel):
 
 
 class FreshEnsemble(LinearModel):
-    """theta^j = theta_hat + V^-1 S^j with S^1, ..., S^m drawn for each round; the first member
-    acts.
+    """theta^j = theta_hat + V^-1 S^j with S^j drawn for each round; the first member acts.
 
     S^j has the law of W + sum_i X_i Z_i by Gaussian perturbations, those of older observations
     being larger where they age (cpp/fresh.hpp). So nothing of a member is kept, and an observation
@@ -218,9 +212,7 @@ class FreshEnsemble(LinearModel):
         return advice_of(self.at(round).greedy_votes(columns), 0, columns.shape[1])
 
     def greedy_votes(self, by_coordinate: FloatArray) -> IntArray:
-        """Return each member's greedy arm among the columns of [d, K], `votes` but for rounding:
-        [m].
-        """
+        """Return each member's greedy arm among columns of [d, K], but for rounding: [m]."""
         sizes = self.known.sizes if self.learns_sizes else np.ones(self.dim)
         age, scales = self.ages[AGE_OF_PRIOR], self.scales_of_draws()
         draws = self.draws(self.size)

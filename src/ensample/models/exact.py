@@ -1,5 +1,4 @@
-"""Generalised linear models by the exact fit: minimisers of perturbed losses, by Newton's method to
-1e-10.
+"""Generalised linear models by the exact fit: minimisers of perturbed losses, by Newton's method.
 
 They are computed when they are asked for. The centre starts where the stream fit is, another
 minimiser at theta_hat + H^-1 shift: both are functions of the state, so that deciding is one too.
@@ -240,9 +239,7 @@ class ExactModel(ThetaModel):
 
 
 class ExactEnsemble(ExactModel):
-    """theta^j = argmin of the loss perturbed by S^j of the stream fit: s_i^2 = A'' at its centre
-    then.
-    """
+    """theta^j = argmin of the loss perturbed by S^j of the stream fit."""
 
     stream: LinearEnsemble
 

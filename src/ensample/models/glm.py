@@ -27,8 +27,7 @@ LAST = 1e-9  # a step of Newton's method that is as short as this leaves an erro
 
 @dataclass(frozen=True)
 class GeneralizedLinear(RewardModel):
-    """The base of canonical links. One of your own defines `mean` and `slope`, and `low` and `high`
-    if rewards have bounds.
+    """A canonical link. One of your own defines `mean` and `slope`, and perhaps `low` and `high`.
 
     Member j minimises sum_i [A(x_i'theta) - y_i x_i'theta] + lam/2 |theta|^2
     - theta'(W^j + sum_i x_i s_i Z_i^j): the loss, perturbed linearly, with s_i^2 = A''(x_i'theta),
@@ -51,9 +50,7 @@ class GeneralizedLinear(RewardModel):
 
     @abstractmethod
     def mean(self, u: Any) -> Any:
-        """Return A'(u), the mean of a reward with linear predictor u; of an array, of each
-        entry.
-        """
+        """Return A'(u), the mean of a reward with linear predictor u, entry by entry."""
 
     @abstractmethod
     def slope(self, u: Any) -> Any:
@@ -114,9 +111,7 @@ class GeneralizedLinear(RewardModel):
         return root * x, root * v - float(self.surplus(v, y)) / root
 
     def implicit(self, u: float, q: float, y: float) -> float:
-        """Return the root v of v = u - q (mu(v) - y), as `_core.implicit_step` does, by Newton's
-        method.
-        """
+        """Return the root v of v = u - q (mu(v) - y), by Newton's method."""
         v, end = u, u - q * float(self.surplus(u, y))
         low, high = min(u, end), max(u, end)
         for _ in range(MAX_STEPS):

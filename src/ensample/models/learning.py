@@ -47,9 +47,7 @@ class Learning:
         self.update_checks()
 
     def update_checks(self) -> None:
-        """Note if the model, whose arrays may have changed, needs a check after each
-        observation.
-        """
+        """Note if the model, whose arrays may have changed, needs a check each time."""
         model = self.model
         bounded = self._has_ordinary_arms and model.is_bounded() and has_ordinary_state(model)
         self.checks_each = not bounded
@@ -114,9 +112,7 @@ class Learning:
                 self.update_checks()
 
     def settle(self) -> None:
-        """Bring a call that was cut short to its end, or undo it. Costs nothing if there is
-        none.
-        """
+        """Bring a call that was cut short to its end, or undo it."""
         if self.pending is None:
             return
         before, entries, copies = self.pending

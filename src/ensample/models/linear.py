@@ -191,9 +191,7 @@ class LinearModel(ThetaModel):
 
     @property
     def sigma(self) -> float:
-        """The standard deviation of the noise, if it is learned: 1 before the first reward but
-        0.
-        """
+        """The standard deviation of the noise, if it is learned: 1 at first."""
         return math.sqrt(self.known.noise[0]) or 1.0
 
     @property

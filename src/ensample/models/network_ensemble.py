@@ -76,30 +76,25 @@ class LogisticLoss(Loss):
 LOSSES: dict[str, Loss] = {"squared": SquaredLoss(), "logistic": LogisticLoss()}
 
 
-class Training(NamedTuple):
-    """How the members are trained."""
+class CoreTraining(NamedTuple):
+    """How members are trained, as the core takes it."""
 
-    loss: Loss
-    adam: bool  # or gradient descent
+    loss: int  # `Loss.code`
     rate: float
+    prior: float  # the scale of the prior networks
+    learns_scale: bool  # True if `scale` multiplies sigma, False if it is in the rewards' units
+    scale: float
+    learns_pull: bool  # True if lam is sigma^2 in units of the rewards' spread
+    pull: float  # lam
+
+
+class Schedule(NamedTuple):
+    """How much members are trained in a round, and on what."""
+
+    adam: bool  # or gradient descent
     batch: int
     steps: int
     memory: int
-    prior: float  # the scale of the prior networks
-    pull: float | None  # lam; None: sigma^2 in units of the rewards' spread
-    boldness: float | None  # the factor of sigma; None: perturbations are in units of the rewards
-
-
-class CoreTraining(NamedTuple):
-    """`Training` as the core takes it: a flag instead of None where a number is learned."""
-
-    loss: int
-    rate: float
-    prior: float
-    learns_scale: bool
-    scale: float
-    learns_pull: bool
-    pull: float
 
 
 class Anchor(NamedTuple):
@@ -123,8 +118,10 @@ class NewObservation(NamedTuple):
 
 
 class NetworkEnsemble(Model):
-    """Member j minimises sum_i loss(f^j(x_i) + prior p^j(x_i), y_i + Z_i^j) + lam/2 |(w^j - W^j) /
-    s|^2 by minibatches.
+    """m networks, each trained by minibatches on its own perturbed rewards.
+
+    Member j minimises sum_i loss(f^j(x_i) + prior p^j(x_i), y_i + Z_i^j)
+    + lam/2 |(w^j - W^j) / s|^2.
 
     W^j are its initial weights, drawn with standard deviations s, and p^j is a network that is
     never trained. Everything is in the units of `models.training_state`."""
@@ -136,16 +133,18 @@ class NetworkEnsemble(Model):
     def __init__(
         self,
         nets: Nets,
-        training: Training,
+        training: CoreTraining,
+        schedule: Schedule,
         law: Perturbation,
         address: Address,
         rows: FloatArray | None,
     ) -> None:
         """`rows`: the standing arms, from which the units of features follow, if there are any."""
-        self.nets, self.training, self.address = nets, training, address
-        self.size, self.rows = nets.size, rows
+        self.nets, self.training, self.schedule = nets, training, schedule
+        self.loss = next(loss for loss in LOSSES.values() if loss.code == training.loss)
+        self.address, self.size, self.rows = address, nets.size, rows
         initial = nets.draw(address.generator(Stream.INITIAL, 0))
-        weights = np.zeros((3 if training.adam else 1, nets.count))
+        weights = np.zeros((3 if schedule.adam else 1, nets.count))
         weights[0] = initial
         counts = np.array([0, 0, EMPTY, EMPTY])
         self.state = NetworkState(weights, np.zeros(4 * nets.dim + 4), counts)
@@ -155,9 +154,8 @@ class NetworkEnsemble(Model):
         ends = np.append(np.flatnonzero(np.diff(strengths)) + 1, strengths.size)
         self._anchor = Anchor(initial, ends, strengths[ends - 1])
         self.prior = nets.draw(address.generator(Stream.INITIAL, 1)) if training.prior else None
-        self.memory = new_memory(training.memory, nets.dim, nets.size, self.prior is not None)
+        self.memory = new_memory(schedule.memory, nets.dim, nets.size, self.prior is not None)
         self._additions = MemberAdditions(nets, self.prior, law, self.memory)
-        self._core_training = core_training(training)
         self._workspace, self._workspace_batch = np.empty(0), 0
         self._seen_rows: FloatArray | None = None  # standing arms as networks see them
         self._prior_rows: dict[int, FloatArray] = {}  # outputs of prior networks for them
@@ -188,7 +186,7 @@ class NetworkEnsemble(Model):
         outputs = self.nets.member(self.weights[0], member, seen)
         if self.prior is not None:
             outputs = outputs + self.training.prior * self._prior_scores(member, rows, seen)
-        return self.training.loss.rewards(outputs, *self._reward_units())
+        return self.loss.rewards(outputs, *self._reward_units())
 
     def _seen(self, rows: FloatArray) -> FloatArray:
         """Return rows as networks see them. Standing arms have fixed units and are kept."""
@@ -219,55 +217,51 @@ class NetworkEnsemble(Model):
         outputs = self.nets.outputs(self.weights[0], seen)
         if self.prior is not None:
             outputs += self.training.prior * self.nets.outputs(self.prior, seen)
-        return self.training.loss.rewards(outputs.T, *self._reward_units())
+        return self.loss.rewards(outputs.T, *self._reward_units())
 
     def _reward_units(self) -> tuple[float, float]:
         units = self.state.rewards
         return float(units.mean[0]), units.spread(self.count)
 
     def is_bounded(self) -> bool:
-        """Return True: training refuses weights that are not finite; all else are sums and
-        means.
-        """
+        """Return True: training refuses weights that are not finite."""
         return True
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        training, state, memory = self.training, self.state, self.memory
-        training.loss.check(y)
+        schedule, state, memory = self.schedule, self.state, self.memory
+        self.loss.check(y)
         count, units = self.count + 1, state.feature_units
         if self.rows is None:
             units = units.copy()
             _core.learn_sizes(units, x, count)
         place = reservoir_place(self.address, round, count, memory.capacity)
         steps, filled = self._steps(count), min(count, memory.capacity)
-        places = drawn_places(self.address, round, steps, training.batch, filled)
+        places = drawn_places(self.address, round, steps, schedule.batch, filled)
         prior_outputs = self._additions.prior_outputs(x, state.features.sizes)
         self._additions.prepare(self.address, places, (place, round, x), units[0])
         if not self._train(NewObservation(x, y, round, place, prior_outputs, units, places)):
             expected = "a smaller one: the weights do not stay finite"
-            raise NonFiniteError("rate", training.rate, expected)
+            raise NonFiniteError("rate", self.training.rate, expected)
 
     def _steps(self, count: int) -> int:
         """Return the number of minibatches: more in the first rounds, where they are small."""
-        return max(self.training.steps, min(MOST, EARLY * self.training.batch // count))
+        return max(self.schedule.steps, min(MOST, EARLY * self.schedule.batch // count))
 
     def _train(self, observation: NewObservation) -> bool:
         """Learn an observation, or return False and change nothing: a gradient is not finite."""
         assert isinstance(self.nets, Networks)
         shape, batch = self.nets.shape, observation.places.shape[1]
         if batch > self._workspace_batch:  # new megabytes each round would be cleared by the system
-            self._workspace_batch = min(2 * batch, max(batch, self.training.batch))
+            self._workspace_batch = min(2 * batch, max(batch, self.schedule.batch))
             needed = _core.network_workspace(shape, len(self.weights), self._workspace_batch)
             self._workspace = np.empty(needed)
         given = self._anchor, self.state, self.memory, observation, self._workspace
-        return _core.network_learn(shape, self._core_training, *given)
+        return _core.network_learn(shape, self.training, *given)
 
     @property
     def calibration(self) -> Calibration | None:
-        """sigma, and the spread of the rewards as tau; no effective number of parameters is
-        known.
-        """
-        if self.training.boldness is None:
+        """sigma, and the spread of the rewards as tau."""
+        if not self.training.learns_scale:
             return None
         spread = self.state.rewards.spread(self.count)
         sigma = self.sigma
@@ -284,7 +278,7 @@ class NetworkEnsemble(Model):
         if (rounds[:filled] < 0).any() or (rounds[filled:] != EMPTY).any():
             return f"a memory that does not hold {filled} observations"
         _, trained, round, place = state.counts.tolist()
-        steps = self.training.steps
+        steps = self.schedule.steps
         known = (round >= 0) == (count > 0) and EMPTY <= place < max(filled, 0)
         if not known or not count * steps <= trained <= count * max(steps, MOST):
             return "a newest observation, or minibatches, that cannot have been"
@@ -301,17 +295,3 @@ class NetworkEnsemble(Model):
             parts |= {"anchor": self.anchor} | ({} if self.prior is None else {"prior": self.prior})
         parts |= {"memory.features": memory.features, "memory.rewards": memory.rewards}
         return parts | {"memory.rounds": memory.rounds}
-
-
-def core_training(training: Training) -> CoreTraining:
-    """Return `training` as the core takes it."""
-    scale, pull = training.boldness, training.pull
-    learned = {"learns_scale": scale is not None, "learns_pull": pull is None}
-    return CoreTraining(
-        training.loss.code,
-        training.rate,
-        training.prior,
-        scale=1.0 if scale is None else scale,
-        pull=0.0 if pull is None else pull,
-        **learned,
-    )

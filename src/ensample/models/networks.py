@@ -47,9 +47,7 @@ class Nets(ABC):
 
     @abstractmethod
     def differentiate(self, weights: FloatArray, rows: FloatArray) -> tuple[FloatArray, GradientOf]:
-        """Return `outputs`, and a function from the derivatives of a loss by them [m, B] to its
-        gradient [n].
-        """
+        """Return `outputs`, and the gradient [n] as a function of a loss's derivatives [m, B]."""
 
 
 class Layer(NamedTuple):

@@ -12,7 +12,7 @@ from ensample.checks import number, sequence, whole
 from ensample.errors import InvalidArgument, WrongType
 from ensample.memory import check_memory
 from ensample.models.base import EnsemblePlan, RewardModel
-from ensample.models.network_ensemble import LOSSES, NetworkEnsemble, Training
+from ensample.models.network_ensemble import LOSSES, CoreTraining, NetworkEnsemble, Schedule
 from ensample.models.networks import ACTIVATIONS, Nets, Networks
 from ensample.perturbations import GAUSSIAN, Perturbation
 from ensample.randomness import Address
@@ -78,38 +78,28 @@ class Trained(RewardModel):
     ensemble_of: ClassVar[type[NetworkEnsemble]] = NetworkEnsemble
 
     def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> NetworkEnsemble:
-        boldness = plan.boldness if plan.scale == AUTO else None
-        training = self._training(plan.regularization, boldness, self.prior)
+        scale = plan.boldness if plan.scale == AUTO else None
+        training = self._training(plan.regularization, scale, self.prior)
         return self._build(plan.size, training, plan.reward_law, arms, address)
 
     def single(
         self, regularization: float | Auto, half_life: float | None, arms: Arms, address: Address
     ) -> NetworkEnsemble:
-        """Return one network, trained on the rewards as they are, for `Greedy` and
-        `EpsilonGreedy`.
-        """
+        """Return one network, trained on rewards as they are: for `Greedy`, `EpsilonGreedy`."""
         self._check_memory_of_all(half_life)
         training = self._training(regularization, 0.0, 0.0)
         return self._build(1, training, GAUSSIAN, arms, address)
 
     def _training(
-        self, regularization: float | Auto, boldness: float | None, prior: float
-    ) -> Training:
-        pull = None if regularization == AUTO else regularization
-        return Training(
-            LOSSES[self.loss],
-            self.optimizer == "adam",
-            self.rate,
-            self.batch,
-            self.steps,
-            self.memory,
-            prior,
-            pull,
-            boldness,
-        )
+        self, regularization: float | Auto, scale: float | None, prior: float
+    ) -> CoreTraining:
+        """`scale` multiplies sigma; None if perturbations are in the units of the rewards."""
+        pull = (True, 0.0) if regularization == AUTO else (False, regularization)
+        factor = (False, 1.0) if scale is None else (True, scale)
+        return CoreTraining(LOSSES[self.loss].code, self.rate, prior, *factor, *pull)
 
     def _build(
-        self, size: int, training: Training, law: Perturbation, arms: Arms, address: Address
+        self, size: int, training: CoreTraining, law: Perturbation, arms: Arms, address: Address
     ) -> NetworkEnsemble:
         if arms.rows is None and not isinstance(arms, ChangingArms):
             kinds = "FiniteArms or ChangingArms"
@@ -118,7 +108,8 @@ class Trained(RewardModel):
         check_memory("memory", self.memory, self.memory * (size + arms.dim))
         nets = self.nets(arms.dim, size, address)
         training = training._replace(prior=training.prior / nets.gain)
-        return self.ensemble_of(nets, training, law, address, arms.rows)
+        schedule = Schedule(self.optimizer == "adam", self.batch, self.steps, self.memory)
+        return self.ensemble_of(nets, training, schedule, law, address, arms.rows)
 
 
 @dataclass(frozen=True)

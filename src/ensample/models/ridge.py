@@ -21,9 +21,7 @@ SCALES = 6  # rows of `Scales`
 
 
 class Ridge(NamedTuple):
-    """Views into one [3d + 9, d] array, or [3d + 11, d] where the past fades
-    (cpp/ridge_state.hpp).
-    """
+    """Views into one [3d + 9, d] array, or [3d + 11, d] where the past fades."""
 
     gram: FloatArray  # V [d, d]
     gram_low: FloatArray  # what V is beyond the digits of a double [d, d]

@@ -58,9 +58,7 @@ def search_of(offer: Offer) -> Search:
 
 
 def recall(thetas: FloatArray, offer: ApproximateArms) -> float:
-    """Return the share of the columns of [d, m] for which the approximate search finds the best
-    arm.
-    """
+    """Return the share of columns of [d, m] whose best arm the approximate search finds."""
     found, exact = search_of(offer).votes(thetas)[0], Screen(offer.rows, True).votes(thetas)[0]
     return float(np.mean(found == exact))
 

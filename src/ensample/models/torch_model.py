@@ -48,7 +48,7 @@ class NumpyTrainedEnsemble(NetworkEnsemble):
             if step == 0:
                 expected = self._with_prior(outputs[:, first], observation.prior_outputs)
                 mean, spread = float(units.mean[0]), units.spread(count - 1)
-                rewards = self.training.loss.rewards(expected, mean, spread)
+                rewards = self.loss.rewards(expected, mean, spread)
                 units = units.after(observation.y, count, observation.y - float(rewards.mean()))
             combined = self._with_prior(outputs[:, others], self.memory.prior_outputs[places].T)
             slopes, z = np.zeros(outputs.shape), self.memory.perturbations[places].T
@@ -63,9 +63,7 @@ class NumpyTrainedEnsemble(NetworkEnsemble):
     def _drawn(
         self, observation: NewObservation, places: IntArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return features in units and rewards of a minibatch, the newest observation taken to be
-        in its place.
-        """
+        """Return features in units and rewards of a minibatch."""
         is_newest = places == observation.place
         features = np.where(is_newest[:, None], observation.x, self.memory.features[places])
         rewards = np.where(is_newest, observation.y, self.memory.rewards[places])
@@ -78,29 +76,27 @@ class NumpyTrainedEnsemble(NetworkEnsemble):
     def _slopes(
         self, outputs: FloatArray, y: FloatArray, z: FloatArray, units: RewardUnits, count: int
     ) -> FloatArray:
-        """Return the derivatives of the mean loss by outputs [m, B]; perturbations z have their
-        shape.
-        """
+        """Return the derivatives of the mean loss by outputs [m, B]."""
         training, spread = self.training, units.spread(count)
-        scale = 1.0 if training.boldness is None else training.boldness
-        if isinstance(training.loss, SquaredLoss):
-            sigma = 1.0 if training.boldness is None else units.sigma(count)
+        scale = training.scale
+        if isinstance(self.loss, SquaredLoss):
+            sigma = units.sigma(count) if training.learns_scale else 1.0
             return (outputs - (y - units.mean) / spread - scale * sigma / spread * z) / y.size
-        mean = training.loss.rewards(outputs.mean(axis=0), 0.0, 1.0)
+        mean = self.loss.rewards(outputs.mean(axis=0), 0.0, 1.0)
         noise = scale * np.sqrt(mean * (1.0 - mean))
-        return (training.loss.rewards(outputs, 0.0, 1.0) - y - noise * z) / y.size
+        return (self.loss.rewards(outputs, 0.0, 1.0) - y - noise * z) / y.size
 
     def _descend(
         self, weights: FloatArray, gradient: FloatArray, units: RewardUnits, count: int, number: int
     ) -> None:
         """Take step `number` of Adam or gradient descent, in place."""
         training, anchor = self.training, self._anchor
-        pull = 1.0 if training.pull is None else training.pull
-        if training.pull is None and isinstance(training.loss, SquaredLoss):
+        pull = 1.0 if training.learns_pull else training.pull
+        if training.learns_pull and isinstance(self.loss, SquaredLoss):
             pull = (units.sigma(count) / units.spread(count)) ** 2
         strengths = pull / count * np.repeat(anchor.strengths, np.diff(anchor.ends, prepend=0))
         g = gradient + strengths * (weights[0] - anchor.weights)
-        if not training.adam:
+        if not self.schedule.adam:
             weights[0] -= training.rate * g
             return
         root = math.sqrt(1.0 - 0.999**number)

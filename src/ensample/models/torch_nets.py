@@ -1,5 +1,4 @@
-"""Networks that torch computes: m modules of one make, their parameters stacked, by
-`torch.func.vmap`.
+"""Networks that torch computes: m modules of one make, by `torch.func.vmap`.
 
 All parameters are one vector of doubles, as `Nets` has it: for each parameter of the module those
 of all members, [m, ...]. Tensors are views of it, so nothing is copied on the way in."""
@@ -34,9 +33,7 @@ class ParameterPlace(NamedTuple):
 
 
 class TorchNets(Nets):
-    """m networks R^d -> R, each as `factory(d)` makes it; draws are those of the modules' own
-    initialisation.
-    """
+    """m networks R^d -> R, each as `factory(d)` makes it."""
 
     keeps_draws = True
 
@@ -61,8 +58,7 @@ class TorchNets(Nets):
         self.gain = self._gain(examples, rng)
 
     def _made(self, count: int, rng: Generator) -> list[Any]:
-        """Return modules whose initial parameters follow from `rng` alone; torch's own generator is
-        left as it was."""
+        """Return modules that follow from `rng` alone; torch's own generator is left alone."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng.integers(1 << 62)))
             modules = [self.factory(self.dim) for _ in range(count)]
@@ -81,9 +77,7 @@ class TorchNets(Nets):
         return modules
 
     def _gain(self, examples: list[Any], rng: Generator) -> float:
-        """Return the standard deviation of outputs before the first observation, where features are
-        standard normal.
-        """
+        """Return the standard deviation of outputs for features that are standard normal."""
         rows = torch.from_numpy(rng.standard_normal((ROWS, self.dim)))
         with torch.no_grad():
             try:
@@ -153,7 +147,6 @@ def flat(outputs: torch.Tensor, rows: int) -> torch.Tensor:
 
 
 def spread(name: str, modules: list[Any]) -> float:
-    """Return the standard deviation of one parameter's draws about their mean; 1 where it is always
-    drawn alike."""
+    """Return the standard deviation of a parameter's draws; 1 where all are alike."""
     drawn = torch.stack([dict(module.named_parameters())[name].detach() for module in modules])
     return float(drawn.std(correction=0)) or 1.0

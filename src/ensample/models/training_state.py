@@ -38,22 +38,16 @@ class RewardUnits(NamedTuple):
     misses: FloatArray  # [1] mean of squared misses, the recent ones counting more
 
     def spread(self, count: int) -> float:
-        """Return the standard deviation; the size of rewards that are all equal; 1 before the
-        first.
-        """
+        """Return the standard deviation; the size of equal rewards; 1 before the first."""
         spread = math.sqrt(float(self.deviations[0]) / max(count, 1))
         return spread or abs(float(self.mean[0])) or 1.0
 
     def sigma(self, count: int) -> float:
-        """Return the standard deviation of the noise as far as it is known: at most the
-        rewards'.
-        """
+        """Return the noise as far as it is known: at most the rewards' spread."""
         return min(math.sqrt(float(self.misses[0])), self.spread(count))
 
     def after(self, y: float, count: int, miss: float) -> "RewardUnits":
-        """Return the units after reward number `count`, which the members' mean missed by `miss`
-        (Welford).
-        """
+        """Return the units after reward number `count`, missed by `miss` (Welford)."""
         share, mean = min(1.0, RECENT / count), self.mean + (y - self.mean) / count
         deviations = self.deviations + (y - self.mean) * (y - mean)
         return RewardUnits(mean, deviations, (1.0 - share) * self.misses + share * miss * miss)
@@ -114,8 +108,7 @@ def new_memory(capacity: int, dim: int, size: int, has_prior: bool) -> Memory:
 
 
 def reservoir_place(address: Address, round: int, count: int, capacity: int) -> int:
-    """Return the place of observation number `count`, from 1, or EMPTY: a function of (seed,
-    round).
+    """Return the place of observation number `count`, from 1, or EMPTY.
 
     The first `capacity` are kept in order. Then each comes in with probability capacity / count,
     for one drawn uniformly.
@@ -152,9 +145,7 @@ class MemberAdditions:
         newest: tuple[int, int, FloatArray],
         sizes: FloatArray,
     ) -> None:
-        """Compute what is missing in these places; `newest` is (place, round, x) of what is
-        learned.
-        """
+        """Compute what is missing in these places; `newest` is (place, round, x)."""
         if self.prior is not None and not np.array_equal(sizes, self._sizes):
             self._rounds[:], self._sizes = EMPTY, sizes.copy()
         place, memory = newest[0], self.memory

@@ -1,7 +1,6 @@
 """A bound on the regret of a live policy so far, computed from what it has seen."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,21 +21,19 @@ if TYPE_CHECKING:
 
 
 CERTIFICATE = "a certificate"
-Width = Callable[[LinearModel, "Policy", FloatArray], float]
-"""What a round's regret is at most, by the state before it and the features that it played."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """The regret over the first `rounds` rounds is at most `bound`, for all numbers of rounds at
-    once with this probability.
+    """A bound on the regret over the first `rounds` rounds, for all numbers of rounds at once.
 
-    It is the sum over rounds of what the analysis proves of each, at the realised V (before the
-    round), its determinant and the realised X_t, where a bound that is known in advance must assume
-    the worst of them. Write |x| for |x|_{V^-1}, L = log(det V / lam^d), b = sigma sqrt(L + 2
-    log(1/delta)) + sqrt(lam) S and g(n) = s (sqrt(L + 2 log(2n/delta)) + sqrt(d) + sqrt(2
-    log(2n/delta))), s the perturbations' scale (for other laws g has their own tails). Each term is
-    at most 2S, since |x| <= 1 and |theta*| <= S; `unclipped` is the sum without that.
+    It holds with probability `probability`, and is the sum over rounds of what the analysis proves
+    of each, at the realised V (before the round), its determinant and the realised X_t, where a
+    bound that is known in advance must assume the worst of them. Write |x| for |x|_{V^-1}, L =
+    log(det V / lam^d), b = sigma sqrt(L + 2 log(1/delta)) + sqrt(lam) S and g(n) = s (sqrt(L + 2
+    log(2n/delta)) + sqrt(d) + sqrt(2 log(2n/delta))), s the perturbations' scale (for other laws g
+    has their own tails). Each term is at most 2S, since |x| <= 1 and |theta*| <= S; `unclipped` is
+    the sum without that.
 
     LinUCB: (beta_t + b) |X_t|, with probability 1 - delta. One event: |theta_hat - theta*|_V <= b
     for all t. On it x*'theta* <= x*'theta_hat + beta_t |x*| <= X_t'theta_hat + beta_t |X_t| <=
@@ -92,11 +89,12 @@ def certify(policy: "Policy") -> Certificate:
     """Play the log again, and add up what each round's regret is at most."""
     recipe, setting = certifiable(policy)
     proved, terms = recipe.guarantee(setting), round_bounds(policy)
+    failures = 1 if isinstance(recipe, LinUCB) else 3
     return Certificate(
         rounds=terms.size,
         bound=float(np.minimum(terms, 2.0 * setting.norm).sum()),
         unclipped=float(terms.sum()),
-        probability=1.0 - width_of(recipe, setting)[1] * setting.delta,
+        probability=1.0 - failures * setting.delta,
         a_priori=proved.bound,
         theorem=proved.theorem,
     )
@@ -106,84 +104,59 @@ def certifiable(policy: "Policy") -> tuple[EnsembleSampling | LinUCB, Setting]:
     """Return the recipe and its setting, or `AssumptionError` where nothing is proved of them."""
     recipe, setting = policy.recipe, policy.recipe.setting
     if setting is None or not isinstance(recipe, EnsembleSampling | LinUCB):
-        raise AssumptionError(
-            CERTIFICATE, "EnsembleSampling.from_theorem or LinUCB.from_theorem", f"{recipe!r}"
-        )
+        recipes = "EnsembleSampling.from_theorem or LinUCB.from_theorem"
+        raise AssumptionError(CERTIFICATE, recipes, f"{recipe!r}")
     recipe.guarantee(setting)
     if isinstance(policy.arms, ChangingArms):
-        raise AssumptionError(
-            CERTIFICATE,
-            "one set of arms, which the log can be compared with",
-            f"arms = {policy.arms!r}",
-        )
+        one = "one set of arms, which the log can be compared with"
+        raise AssumptionError(CERTIFICATE, one, f"arms = {policy.arms!r}")
     rounds = len(policy.log().round)
     if isinstance(recipe, EnsembleSampling) and rounds > setting.horizon:
-        raise AssumptionError(
-            CERTIFICATE, f"at most the {setting.horizon} rounds of its setting", f"{rounds} rounds"
-        )
+        most = f"at most the {setting.horizon} rounds of its setting"
+        raise AssumptionError(CERTIFICATE, most, f"{rounds} rounds")
     return recipe, setting
 
 
 def round_bounds(policy: "Policy") -> FloatArray:
-    """Return what the regret of each round is at most, not yet clipped at 2S: the log is played
-    again. [rounds]"""
+    """Play the log again; return a bound on the regret of each round, not clipped at 2S."""
     recipe, setting = certifiable(policy)
-    width, _ = width_of(recipe, setting)
     log, again = policy.log(), recipe.start(policy.arms, policy.seed, log=None)
+    share = None
+    if isinstance(recipe, EnsembleSampling) and recipe.member != OptimisticMember():
+        share = sharp_share(setting, recipe.size, recipe.reward_law)
     terms = np.empty(len(log.round))
     for t in range(terms.size):
         decision = again.decide()
         if log.round[t] != t or not np.array_equal(decision.features, log.features[t]):
+            found = f"observation {t} of the log, of round {log.round[t]}"
             raise AssumptionError(
                 CERTIFICATE,
                 "that each reward was learned before the next decision",
-                f"observation {t} of the log, of round {log.round[t]}, is not what the policy "
-                "would have played then",
+                f"{found}, is not what the policy would have played then",
             )
-        model = again.model
-        assert isinstance(model, LinearModel)
-        terms[t] = width(model, again, decision.features)
+        terms[t] = round_bound(again, setting, decision.features, share)
         again.update(decision, log.reward[t])
     return terms
 
 
-def width_of(recipe: EnsembleSampling | LinUCB, setting: Setting) -> tuple[Width, int]:
-    """Return the bound of a round, and how many times delta all of them together fail with."""
-    if isinstance(recipe, LinUCB):
-        return lambda model, policy, x: linucb_width(setting, model, x), 1
-    if recipe.member == OptimisticMember():
-        return (
-            lambda model, policy, x: (
-                member_radius(recipe, setting, recipe.size, model) * length(model, x)
-            ),
-            3,
-        )
-    share = sharp_share(setting, recipe.size, recipe.reward_law)
-    return lambda model, policy, x: uniform_width(recipe, setting, share, model, policy, x), 3
+def round_bound(policy: "Policy", setting: Setting, x: FloatArray, share: float | None) -> float:
+    """Return what the regret of playing x is at most; see `Certificate`.
 
-
-def linucb_width(setting: Setting, model: LinearModel, x: FloatArray) -> float:
-    """Return (beta_t + b) |X_t|."""
-    assert isinstance(model, OptimisticModel)
-    return (model.beta + determinant_radius(setting, model.information)) * length(model, x)
-
-
-def uniform_width(
-    recipe: EnsembleSampling,
-    setting: Setting,
-    share: float,
-    model: LinearModel,
-    policy: "Policy",
-    x: FloatArray,
-) -> float:
-    """Return c |X_t| + (2c/p) mean_j |x^j|."""
-    assert isinstance(model, LinearEnsemble) and policy.arms.rows is not None
+    `share`: p, of optimistic members under the uniform rule; None for other recipes.
+    """
+    recipe, model, rows = policy.recipe, policy.model, policy.arms.rows
+    assert isinstance(model, LinearModel)
+    if isinstance(model, OptimisticModel):
+        b = determinant_radius(setting, model.information)
+        return (model.beta + b) * length(model, x)
+    assert isinstance(recipe, EnsembleSampling)
+    if share is None:
+        return member_radius(recipe, setting, recipe.size, model) * length(model, x)
+    assert isinstance(model, LinearEnsemble) and rows is not None
     c = member_radius(recipe, setting, setting.horizon, model)
     votes, _ = model.votes_in(policy.round, policy.arms)
-    counts = np.bincount(votes, minlength=len(policy.arms.rows))
-    mean = (
-        sum(n * length(model, policy.arms.rows[k]) for k, n in enumerate(counts) if n) / model.size
-    )
+    counts = np.bincount(votes, minlength=len(rows))
+    mean = sum(n * length(model, rows[k]) for k, n in enumerate(counts) if n) / model.size
     return c * length(model, x) + 2.0 * c / share * float(mean)
 
 
@@ -191,9 +164,8 @@ def member_radius(recipe: EnsembleSampling, setting: Setting, n: int, model: Lin
     """Return b + g(n): how far a member is from theta*, in determinant form."""
     known, law = max(0.0, model.information), recipe.reward_law
     log_failure = math.log(setting.delta) - math.log(2.0 * n)
-    return determinant_radius(setting, known) + perturbation_scale(setting, law) * spread(
-        setting, log_failure, law, known
-    )
+    g = perturbation_scale(setting, law) * spread(setting, log_failure, law, known)
+    return determinant_radius(setting, known) + g
 
 
 def length(model: LinearModel, x: FloatArray) -> float:

@@ -14,9 +14,7 @@ UNNUMBERED = -1  # features that are not a standing arm's, or arms that have no 
 
 
 def read_only(path: str) -> Any:
-    """Return a property that reads an attribute, or one of an attribute, without a call of
-    Python.
-    """
+    """Return a property that reads an attribute without a call of Python."""
     return property(attrgetter(path))
 
 
@@ -134,9 +132,7 @@ class Decision:
         return hash((self._round, self._member, self._arm))
 
     def stands_for(self, other: "Decision") -> bool:
-        """Return True if both are the same decision of one policy, one perhaps read from
-        elsewhere.
-        """
+        """Return True if both are one decision, one of them perhaps read from elsewhere."""
         mine = self._version, self._standing, self._origin
         theirs = other._version, other._standing, other._origin
         return self is other or (mine == theirs and self == other)

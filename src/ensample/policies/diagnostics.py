@@ -86,9 +86,7 @@ def diagnose(
 
 
 def has_parameter(policy: "Policy") -> bool:
-    """Return True if its model is one of theta: networks, and some models of users' own, are
-    not.
-    """
+    """Return True if its model is one of theta, unlike networks."""
     try:
         return policy.model.gram is not None
     except AttributeError:
@@ -117,8 +115,7 @@ def vote_entropy(votes: IntArray | None) -> float | None:
 
 
 class SampledPropensities(NamedTuple):
-    """The probability of each arm, estimated from the votes of `members` members that are drawn as
-    the policy draws them.
+    """The probability of each arm, estimated from the votes of `members` members.
 
     A share p of n members has the standard error sqrt(p (1 - p) / n). For an arm that none of them
     likes that is 0: all that is known of its probability is that it is at most 3/n, with a

@@ -19,8 +19,7 @@ from ensample.types import FloatArray
 
 @dataclass(frozen=True)
 class EnsemblePlusPlus(Recipe):
-    """Keep M perturbation sums, and each round act greedily on a fresh Gaussian combination of
-    them.
+    """Act greedily on a fresh Gaussian combination of M perturbation sums.
 
     theta_t = theta_hat + scale V^-1 S zeta_t with zeta_t ~ N(0, I_M). S in R^{d x M} starts with
     independent rows, uniform on the sphere of radius sqrt(lam), and S += x z' for an observation, z

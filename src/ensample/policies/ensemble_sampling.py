@@ -25,8 +25,7 @@ from ensample.types import Auto
 
 @dataclass(frozen=True)
 class EnsembleSampling(PerturbationRecipe):
-    """Keep m models, each fitted to rewards with perturbations of its own; each round act greedily
-    on one of them.
+    """Keep m models of rewards with perturbations of their own; act greedily on one each round.
 
     theta^j = V^-1 (W^j + sum_i X_i (Y_i + Z_i^j)), which minimises lam |theta - W^j/lam|^2 + sum_i
     (X_i'theta - Y_i - Z_i^j)^2. Each round plays argmax_x x'theta^{j_t}, the lowest index on ties.
@@ -104,9 +103,7 @@ class EnsembleSampling(PerturbationRecipe):
         self.check_fresh_members()
 
     def check_fresh_members(self) -> None:
-        """Raise unless `fresh` and `ageing` are of their types and possible with the other
-        fields.
-        """
+        """Raise unless `fresh` and `ageing` are possible with the other fields."""
         if not isinstance(self.fresh, bool | np.bool_ | None):
             raise WrongType("fresh", self.fresh, "True, False or None")
         if self.fresh is not None:
@@ -138,9 +135,7 @@ class EnsembleSampling(PerturbationRecipe):
 
     @property
     def draws_fresh(self) -> bool:
-        """Return True if the ensemble is drawn anew each round: by default if its scale is learned
-        and it can be.
-        """
+        """True if the ensemble is drawn anew each round: by default if its scale is learned."""
         return self.learns_scale and not self.why_not_fresh() if self.fresh is None else self.fresh
 
     @property
@@ -169,8 +164,7 @@ class EnsembleSampling(PerturbationRecipe):
         member: MemberRule = UNIFORM_MEMBER,
         sharp: bool = False,
     ) -> Self:
-        """Return the constants of Theorem 1 or, with `OptimisticMember()`, of the optimistic rule.
-        Uniform or optimistic only.
+        """Return the constants of Theorem 1 or, with `OptimisticMember()`, of that rule.
 
         `sharp=True` takes no more members than a better inequality asks for (`theory.sharp_size`,
         `theory.sharp_optimistic_size`), with the same guarantee.
@@ -200,8 +194,7 @@ class EnsembleSampling(PerturbationRecipe):
         return cls(size=size, member=member, **cls.theorem_fields(setting, perturbation))
 
     def guarantee(self, setting: Setting) -> Guarantee:
-        """Return Theorem 1 for the uniform rule, the bound of the optimistic rule for that, at
-        their laws and with enough members.
+        """Return the bound of Theorem 1 or of the optimistic rule, at their laws.
 
         With `fresh=True` it is the Corollary, for any number of members and of arms: the law of
         play is LinPHE's.

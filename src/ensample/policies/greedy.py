@@ -14,8 +14,7 @@ from ensample.types import Auto
 
 @dataclass(frozen=True)
 class Greedy(Recipe):
-    """Always play what the ridge estimate likes best: argmax_x x'theta_hat, the lowest index on
-    ties.
+    """Always play argmax_x x'theta_hat, the lowest index on ties.
 
     The regularization is learned from the rewards (`ensample.calibration`) unless it is given.
     Nothing is random, so a propensity is 0 or 1. O(d^2 + K d) a round, on any arms. `half_life` as

@@ -24,8 +24,7 @@ INDEPENDENT = 1e-9  # the part of a row that the rows before it must leave over
 
 @dataclass(frozen=True)
 class KvetonPHE(Recipe):
-    """Mix a pseudo-rewards of 0 or 1 into the history for each reward, afresh each round, and act
-    greedily on the fit.
+    """Mix a pseudo-rewards of 0 or 1 a reward into the history, afresh each round; act greedily.
 
     theta_t = G^-1 (b + sum_k x_k U_k), U_k ~ Binomial(ceil(a N_k), 1/2) for an arm played N_k
     times, b = sum x y and G = (a + 1) lam I + sum_k (N_k + ceil(a N_k)) x_k x_k': as many
@@ -69,9 +68,7 @@ class KvetonPHE(Recipe):
 
     @property
     def scale(self) -> float:  # type: ignore[override]
-        """The standard deviation of what a reward's pseudo-rewards add to it, for whole a: sqrt(a)
-        / (2 (a + 1)).
-        """
+        """The standard deviation that pseudo-rewards add to a reward: sqrt(a) / (2 (a + 1))."""
         return math.sqrt(self.a) / (2.0 * (self.a + 1.0))
 
     def build(self, arms: Arms, address: Address) -> "PseudoRewardModel | PseudoClicks":

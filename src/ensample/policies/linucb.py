@@ -44,8 +44,7 @@ class LinUCBPolicy(Policy):
 
 @dataclass(frozen=True)
 class LinUCB(Recipe):
-    """Play the arm that promises most within the confidence ellipsoid: argmax_x x'theta_hat +
-    beta_t |x|_{V^-1}.
+    """Play the arm that promises most: argmax_x x'theta_hat + beta_t |x|_{V^-1}.
 
     `form` decides beta_t after t rewards: constant: radius; if that is "auto", sigma sqrt(4 + log(1
     + t / 100) / 2), where sigma, the standard deviation of the noise, is learned with the
@@ -139,14 +138,11 @@ class LinUCB(Recipe):
 
     @property
     def model_family(self) -> str:
-        """The family "calibrated" if the radius follows the learned noise: its default rule may
-        change.
-        """
+        """The family "calibrated" if the radius follows the learned noise."""
         return "calibrated" if self.calibrates else super().model_family
 
     def guarantee(self, setting: Setting) -> Guarantee:
-        """Return the general theorem, for a radius of beta_T or either form of beta_t at the
-        constants of the setting."""
+        """Return the bound of the general theorem, at the constants of the setting."""
         if type(self) is not LinUCB or not isinstance(self.model, Linear):
             return super().guarantee(setting)
         self.require_memory(LINUCB_THEOREM.name)
@@ -265,9 +261,7 @@ class ExactOptimist(ExactModel):
 
 
 def optimistic_estimate(model: ThetaModel, radius: OptimisticModel) -> FloatArray:
-    """Return theta~ of the coming round's x by the centre of one model and the radius of
-    another.
-    """
+    """Return theta~ of the coming round's x by the centre of `model`."""
     if isinstance(radius.arms, ChangingArms):
         return model.mean[None].copy()
     _, x = model.best(0, radius.arms)
@@ -285,8 +279,7 @@ def optimistic_vote(
 
 
 def farthest_point(centre: FloatArray, V: FloatArray, radius: float, least: float) -> FloatArray:
-    """Return the longest y with |y - centre|_V <= radius: [d]. `least` is a lower bound on the
-    eigenvalues of V.
+    """Return the longest y with |y - centre|_V <= radius; V has no eigenvalue below `least`.
 
     A trust-region problem. In the eigenbasis of V, with b_i = radius^2 / v_i, the solution is y_i =
     mu c_i / (mu - b_i) where mu >= max b solves the secular equation sum_i b_i c_i^2 / (mu - b_i)^2

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 
 class Log(NamedTuple):
-    """Observations in the order in which they were learned: what a policy knows is a fold over
-    them.
+    """Observations in the order in which they were learned.
 
     `recipe.replay` takes its fields as arrays, lists or Series, and a frame whose columns have
     their names. There features are one column of lists, or all columns that have other names, in
@@ -75,7 +74,10 @@ def entries_of(log: object, arms: Arms, model: RewardModel) -> list[LogEntry]:
     lengths = len(rounds), len(features), count, len(chosen), len(propensities)
     if len(set(lengths)) != 1:
         raise InvalidArgument("log", lengths, "columns of the same length")
-    check_once(rounds)
+    first = dict(zip(reversed(rounds), range(count - 1, -1, -1), strict=True))
+    again = next((place for place, round in enumerate(rounds) if first[round] < place), None)
+    if again is not None:
+        raise InvalidArgument(f"log.round[{again}]", rounds[again], "each round at most once")
     if arms.rows is not None:
         named = np.array(chosen, np.int64)
         differ = (named != UNNUMBERED) & (arms.rows[named] != features).any(axis=1)
@@ -86,38 +88,13 @@ def entries_of(log: object, arms: Arms, model: RewardModel) -> list[LogEntry]:
 
 
 def features_of(rows: object, dim: int) -> FloatArray:
-    """Return the features of every row: [n, d]. If some are features, an error names the first that
-    is not.
-    """
+    """Return the features of every row: [n, d]. An error names the first that is wrong."""
     try:
         return matrix("log.features", rows, dim)
-    except InvalidArgument as error:
-        raise error_of_row(rows, dim) or error from None
-
-
-def error_of_row(rows: object, dim: int) -> InvalidArgument | None:
-    """Return the error of the first row that is no vector of features; None if no row is one."""
-    wrong, right = None, False
-    listed = isinstance(rows, list | tuple) or (isinstance(rows, np.ndarray) and rows.ndim)
-    items: Any = rows if listed else ()
-    for place, x in enumerate(items):
-        try:
-            vector(f"log.features[{place}]", x, dim)
-            right = True
-        except InvalidArgument as error:
-            wrong = wrong or error
-        if wrong is not None and right:
-            return wrong
-    return None
-
-
-def check_once(rounds: list[int]) -> None:
-    """Raise if a round is there twice."""
-    seen: set[int] = set()
-    for place, round in enumerate(rounds):
-        if round in seen:
-            raise InvalidArgument(f"log.round[{place}]", round, "each round at most once")
-        seen.add(round)
+    except InvalidArgument:
+        if isinstance(rows, list | tuple) or (isinstance(rows, np.ndarray) and rows.ndim):
+            each("log.features", list(rows), vector, dim)
+        raise
 
 
 def probability(argument: str, value: object) -> float:
@@ -131,9 +108,7 @@ FIELDS = {"round", "features", "reward", "arm", "propensity"}
 
 
 def log_of_frame(frame: Any, arms: Arms) -> Log:
-    """Return the columns of a frame of pandas or polars, `round` and `reward` at least. See
-    `Log`.
-    """
+    """Return the columns of a frame of pandas or polars: see `Log`."""
     columns = dict(columns_of(frame))
     for name in ("round", "reward"):
         if name not in columns:

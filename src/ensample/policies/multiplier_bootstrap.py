@@ -1,6 +1,4 @@
-"""Multiplier bootstrap exploration: an ensemble whose members weigh the same history
-differently.
-"""
+"""Multiplier bootstrap exploration: members weigh the same history differently."""
 
 import math
 from dataclasses import dataclass
@@ -104,9 +102,7 @@ class BasisFirst(Chooser):
 
 
 class ReweighedModel(LinearModel):
-    """Gram matrix and target of each replicate, beside the ridge regression that weighs all
-    observations alike.
-    """
+    """Gram matrix and target of each replicate, beside one ridge regression without weights."""
 
     size: int
 

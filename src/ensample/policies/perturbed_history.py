@@ -95,8 +95,7 @@ class PerturbedHistory(PerturbationRecipe):
 
     @classmethod
     def from_theorem(cls, setting: Setting, perturbation: Perturbation = GAUSSIAN) -> Self:
-        """Return the constants of the Corollary: scale beta_T for Gaussian laws, 3 beta_T for
-        others.
+        """Return the constants of the Corollary: scale beta_T, 3 beta_T for other laws.
 
         >>> import ensample as es
         >>> setting = es.Setting(dim=5, arms=None, horizon=10_000, noise=1, norm=1)

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 
 class Policy:
-    """A recipe at work: each round one member of its model acts greedily, and all learn from the
-    reward.
+    """A recipe at work: each round one member acts greedily, and all learn from the reward.
 
     What it has learned is a fold over its log of (round, features, reward), in the order of the
     updates; what is drawn for a round depends on (seed, round) only. Rewards may come late, in any
@@ -202,9 +201,7 @@ class Policy:
     def propensities(
         self, features: ArrayLike | None = None, *, round: int | None = None
     ) -> FloatArray:
-        """Return the exact probability of each arm in the next round, or in any `round` were it
-        now: [K].
-        """
+        """Return the exact probability of each arm, next or in any `round` were it now: [K]."""
         offer = self.arms if features is None else self.recipe.offer(self.arms, features)
         with self.bookkeeping.lock:
             number = self.round if round is None else whole("round", round, 0, LAST_ROUND)
@@ -242,9 +239,7 @@ class Policy:
             return float(self.chooser.propensities(known.round, offer)[known.arm])
 
     def votes(self) -> IntArray | None:
-        """Return each member's greedy arm in the coming round: [m]; None without members or
-        numbers.
-        """
+        """Return each member's greedy arm in the coming round: [m]; None if there are none."""
         model = self.model
         if model.size is None or model.rule is None or self.arms.rows is None:
             return None
@@ -295,8 +290,6 @@ class Policy:
 
 
 def fingerprint(recipe: "Recipe", seed: int) -> str:
-    """Return a hash of recipe and seed, the same in every process: addresses of functions do not
-    count.
-    """
+    """Return a hash of recipe and seed, the same in every process."""
     words = re.sub(r" at 0x[0-9a-f]+", "", f"{type(recipe).__name__} {recipe!r} {seed}")
     return hashlib.blake2b(words.encode(), digest_size=8).hexdigest()

@@ -108,9 +108,7 @@ class Recipe(ABC):
         """Return the model that it acts on, before the first observation."""
 
     def chooser(self, model: Model) -> Chooser:
-        """Return the way from the model to an arm: the model itself, by the rule, unless
-        overridden.
-        """
+        """Return the way from the model to an arm: the model itself, unless overridden."""
         return model
 
     def new_model(self, arms: Arms, address: Address, log: LogSink | bool | None = True) -> Model:
@@ -154,8 +152,7 @@ class Recipe(ABC):
         round: int | None = None,
         onward: LogSink | bool | None = True,
     ) -> Policy:
-        """Return the policy whose log this is: with its `policy.seed`, the same state to the last
-        bit.
+        """Return the policy of a log: with its `policy.seed`, the same state to the last bit.
 
         Without a `seed` one is drawn as in `start`: a new policy that learned the same rewards with
         perturbations of its own.
@@ -193,9 +190,7 @@ class Recipe(ABC):
         return offer
 
     def least_numbers(self, arms: Arms) -> int:
-        """Return how many numbers all members take for these arms, at least; 0 if that is
-        unknown.
-        """
+        """Return how many numbers all members take, at least; 0 if that is unknown."""
         return 0
 
     def guarantee(self, setting: Setting) -> Guarantee:
@@ -232,9 +227,7 @@ class Recipe(ABC):
             self.require_memory(f"{type(self).__name__}.from_theorem")
 
     def check_model(self, *kinds: type[Any]) -> None:
-        """Raise on a model that is none of these kinds, and on a theorem about another than
-        linear.
-        """
+        """Raise on a model that is none of these kinds, or not that of a theorem."""
         instance("model", self.model, RewardModel, "a model such as Linear()")
         if kinds and not isinstance(self.model, kinds):
             known = " or ".join(kind.__name__ for kind in kinds)
@@ -250,9 +243,7 @@ class Recipe(ABC):
             raise AssumptionError(theorem, "that nothing is forgotten", found)
 
     def check_built(self, model: object) -> None:
-        """Raise unless it is a model that this recipe can act on; a recipe may be the user's
-        own.
-        """
+        """Raise unless this recipe, perhaps the user's own, can act on the model."""
         name = type(self).__name__
         if not isinstance(model, Model):
             raise WrongType("build", model, f"a Model from {name}.build")
@@ -334,9 +325,7 @@ class PerturbationRecipe(Recipe):
 
     @property
     def ageing_rate(self) -> float:
-        """The variance that a perturbation gains when the observations double, over that of a new
-        one.
-        """
+        """The variance that a perturbation gains when observations double, over its first."""
         return 0.0
 
     @property
@@ -380,9 +369,7 @@ class PerturbationRecipe(Recipe):
 
     @staticmethod
     def theorem_fields(setting: Setting, perturbation: Perturbation) -> dict[str, Any]:
-        """Return the laws that theorems prescribe: Z at `perturbation_scale`, W at sqrt(lam) times
-        it.
-        """
+        """Return the laws that theorems prescribe: Z at `perturbation_scale`."""
         scale = perturbation_scale(setting, perturbation)
         return {
             "scale": radius(setting),

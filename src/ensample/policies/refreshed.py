@@ -31,8 +31,7 @@ class RefreshedPolicy(Policy):
 
 @dataclass(frozen=True)
 class RefreshedEnsembleSampling(PerturbationRecipe):
-    """Ensemble sampling with Gaussian laws; all members are drawn anew whenever det V has grown by
-    the factor `growth`.
+    """Draw all members anew whenever det V has grown by the factor `growth`.
 
     theta^j = theta_hat + V^-1 S^j. As soon as det V >= growth det V_last, S^j ~ N(0, scale^2 V)
     afresh for every j, which is what fresh perturbations of the whole history give; in between, S^j

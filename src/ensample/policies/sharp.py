@@ -1,6 +1,4 @@
-"""Ensemble sampling whose scale grows with the confidence radius (Janz, Akhavan & Szepesvari
-2026).
-"""
+"""Ensemble sampling whose scale grows with the confidence radius (Janz et al. 2026)."""
 
 import math
 from dataclasses import dataclass, field
@@ -23,8 +21,7 @@ MEMBERS = 2000.0  # a dimension and a nat of log(T/delta)
 
 @dataclass(frozen=True)
 class SharpEnsembleSampling(PerturbationRecipe):
-    """Keep m standard Gaussian perturbations and multiply the one that acts by gamma times the
-    confidence radius of the moment.
+    """Multiply the acting perturbation by gamma times the confidence radius of the moment.
 
     theta_t = theta_hat + gamma beta_{t-1} V^-1 S^J with S^j = W^j + sum_i X_i Z_i^j, W ~ N(0, lam
     I), Z ~ N(0, 1), and beta = noise sqrt(log(det V / lam^d) + 2 log(1/delta)) + sqrt(lam) norm.
@@ -70,8 +67,7 @@ class SharpEnsembleSampling(PerturbationRecipe):
 
     @classmethod
     def from_theorem(cls, setting: Setting) -> Self:
-        """Return the constants of the theorem: 2000 d log(T/delta) members, gamma = 40; it asks for
-        lam >= 80.
+        """Return the constants of the theorem: 2000 d log(T/delta) members, gamma = 40.
 
         >>> import ensample as es
         >>> setting = es.Setting(5, None, horizon=10_000, noise=1, norm=1, regularization=80)
@@ -104,9 +100,7 @@ class SharpEnsembleSampling(PerturbationRecipe):
 
 
 def require_sharp(setting: Setting) -> None:
-    """Raise unless the theorem applies: delta < 1/4, T >= max(2, d), lam >= 80 and, once sigma is
-    1, a norm of at most 1.
-    """
+    """Raise unless the assumptions of the theorem hold."""
     least, found = max(2, setting.dim), f"norm = {setting.norm:g}, noise = {setting.noise:g}"
     unit = "sigma = 1 and a norm of at most 1, after dividing rewards by sigma"
     lam = f"regularization >= {LEAST_REGULARIZATION:g}"

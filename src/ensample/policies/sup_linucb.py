@@ -1,6 +1,4 @@
-"""SupLinUCB: optimism in stages, each of which learns from observations that it did not choose by
-their rewards.
-"""
+"""SupLinUCB: optimism in stages, each of which learns from rewards that it did not choose by."""
 
 import math
 from dataclasses import dataclass, field
@@ -26,8 +24,7 @@ THEOREM = "SupLinUCB.from_theorem"
 
 @dataclass(frozen=True)
 class SupLinUCB(Recipe):
-    """LinUCB in S = log T stages: regret of order sqrt(d T), logarithms aside, for finitely many
-    arms.
+    """LinUCB in S = log T stages: regret of order sqrt(d T) for finitely many arms.
 
     Stage s has a ridge regression of its own, with widths w = radius |x|_{V_s^-1}. A round begins
     with all arms and s = 1, and: if all w <= 1/sqrt(T), it plays the most promising arm, and no
@@ -73,8 +70,7 @@ class SupLinUCB(Recipe):
 
     @classmethod
     def from_theorem(cls, setting: Setting) -> Self:
-        """Return the recipe with radius = sigma sqrt(2 log(2 T K/delta)) + sqrt(lam) S, the paper's
-        alpha + 1 at sigma = 1/2 and lam = S = 1.
+        """Return the recipe with radius = sigma sqrt(2 log(2 T K/delta)) + sqrt(lam) S.
 
         >>> import ensample as es
         >>> setting = es.Setting(dim=5, arms=20, horizon=10_000, noise=0.5, norm=1)
@@ -100,9 +96,7 @@ class SupLinUCB(Recipe):
 
 
 class StagedModel(LinearModel):
-    """A ridge regression for each stage, beside the one of all observations, by which nothing is
-    decided.
-    """
+    """A ridge regression for each stage, beside the one of all observations."""
 
     def __init__(self, recipe: SupLinUCB, arms: Arms) -> None:
         super().__init__(arms.dim, recipe.lam)

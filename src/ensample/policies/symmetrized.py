@@ -13,8 +13,7 @@ from ensample.types import FloatArray
 
 @dataclass(frozen=True)
 class SymmetrizedEnsembleSampling(PerturbationRecipe):
-    """Draw a member and a sign each round and act greedily on the ridge estimate plus or minus the
-    member's perturbation.
+    """Act greedily on the estimate plus or minus a member's perturbation, at random.
 
     theta_t = theta_hat + xi_t scale V^-1 S^J with S^j = W^j + sum_i X_i Z_i^j, W ~ N(0, lam I), Z ~
     N(0, 1), and xi_t = -1 or +1 with equal probability. So there are 2m signed models: `estimates`,

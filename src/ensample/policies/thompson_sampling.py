@@ -121,9 +121,7 @@ class ThompsonSampling(Recipe):
         return Gaussian(self.unit_scale if horizon is None else self.scale_after(horizon))
 
     def scale_after(self, count: int) -> float:
-        """Return scale_t after `count` rewards; of an adaptive recipe, what multiplies their
-        standard deviation.
-        """
+        """Return scale_t after `count` rewards, or the factor of an adaptive recipe."""
         setting = self.setting
         if setting is None:
             return self.unit_scale
