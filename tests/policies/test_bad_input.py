@@ -241,7 +241,7 @@ BAD_ARGUMENTS = [  # argument, call, values
     ("log.round[1]", lambda v: REPLAY(BALL, ([v, v], np.ones((2, 2)), [1, 1])), (0,)),
     ("log.reward", lambda v: REPLAY(BALL, ([0], [[1, 2]], v)), (1, None, "a")),
     ("log.reward[0]", lambda v: REPLAY(BALL, ([0], [[1, 2]], [v])), (NAN,)),
-    ("log.features", lambda v: REPLAY(BALL, ([0], v, [1])), (np.ones((1, 3)),)),
+    ("log.features[0]", lambda v: REPLAY(BALL, ([0], v, [1])), (np.ones((1, 3)),)),
     ("log", lambda v: REPLAY(BALL, ([0, 1], np.eye(2)[:v], [1][:v])), (0, 1)),
     ("round", lambda v: REPLAY(BALL, ([4], [[1, 2]], [1]), round=v), (3,)),
     ("path", lambda v: ES(3).start(BALL).save(v), (None, 3, b"x", "/", "no/such/dir")),
