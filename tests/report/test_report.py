@@ -24,8 +24,8 @@ from ensample.report.html import resource
 from ensample.report.study import write_report
 from ensample.report.study.measures import hindsight
 from ensample.report.study.panels import LINES, REFERENCES, STEPS, Looks, arrange
+from ensample.report.study.report import sections
 from ensample.report.study.reproduction import as_toml, code_line, grid_tables
-from ensample.report.study.sections import sections
 from ensample.report.study.series import along, at_last_horizon, singles
 from ensample.report.study.tables import best_table, compared_fields, final_table
 

@@ -75,14 +75,12 @@ def demo(options: DemoOptions) -> None:
 
 def write(played: PlayedExperiment, judged: list[JudgedPolicy], folder: Path) -> list[Path]:
     """The figure, the page of the evaluation and the log, each whole."""
-    from ensample.report import demo
+    from ensample.report.command_figures import DemoRow, draw_demo
     from ensample.report.evaluation import page
     from ensample.report.figures import save, write_files
 
-    rows = [
-        demo.DemoRow(f"{one.policy} ({one.rows})", one.found["dr"], one.truth) for one in judged
-    ]
-    drawn = demo.draw(played.right, 1.0 / len(ACTIONS), rows, title_of(played))
+    rows = [DemoRow(f"{one.policy} ({one.rows})", one.found["dr"], one.truth) for one in judged]
+    drawn = draw_demo(played.right, 1.0 / len(ACTIONS), rows, title_of(played))
     paths = save(drawn, folder, "experiment")
     paths += write_files(folder, {PAGE: page([one.found for one in judged], LOG).encode()})
     played.experiment.to_parquet(folder / LOG)

@@ -252,10 +252,10 @@ def show_tradeoffs(rows: tuple[Tradeoff, ...], paper: Tradeoff, title: str) -> N
 
 def draw(rows: tuple[Tradeoff, ...], paper: Tradeoff, title: str, folder: Path) -> list[Path]:
     """Write the figure's files."""
+    from ensample.report.command_figures import draw_plan
     from ensample.report.figures import save
-    from ensample.report.plan import draw as draw_figure
 
-    return save(draw_figure(rows, paper, title), folder, "frontier")
+    return save(draw_plan(rows, paper, title), folder, "frontier")
 
 
 def in_symbols(setting: Setting) -> str:

@@ -11,7 +11,7 @@ from matplotlib.ticker import NullLocator
 
 from ensample.lab.analysis import mean_interval
 from ensample.lab.results import CellOutcome
-from ensample.report.figures import curve_id
+from ensample.report.html import curve_id
 from ensample.report.study.panels import Line
 from ensample.report.study.series import value_name
 from ensample.report.style import BAND, plot_square_root, set_log_ticks, set_plain_ticks

@@ -18,14 +18,18 @@ from ensample.report.study.lines import cost, plot_against
 from ensample.report.study.panels import Looks, Panel, arrange
 from ensample.report.study.plates import (
     LOGARITHMIC,
+    MOST_ROWS,
+    Dot,
+    DotRow,
     LegendKey,
     Picture,
     Plate,
     dot_picture,
+    heat_inches,
     keys_of,
+    plot_heat,
     shared_legend,
 )
-from ensample.report.study.rows import MOST_ROWS, Dot, DotRow, heat_inches, plot_heat
 from ensample.report.study.series import (
     Series,
     along,

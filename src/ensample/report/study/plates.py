@@ -1,21 +1,34 @@
 """Plates: figures of several panels, one by one on the page and together in a file."""
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ensample.report.figures import NotebookFigure, curve_id, inline_svg
+from ensample.palette import INK, RULE
+from ensample.report.figures import NotebookFigure
+from ensample.report.html import curve_id, inline_svg
 from ensample.report.study.panels import Panel
-from ensample.report.study.rows import MOST_ROWS, DotRow, inches, plot_dots
 from ensample.report.study.series import evenly, join
-from ensample.report.style import PAGE_STYLE, LineStyle, house_style
+from ensample.report.style import (
+    HEAT,
+    HEAT_EDGES,
+    PAGE_STYLE,
+    LineStyle,
+    house_style,
+    set_log_ticks,
+    set_plain_ticks,
+)
+from ensample.types import FloatArray
 
 LOGARITHMIC = "logarithmic axes"
 WIDTH, HEIGHT = 4.2, 2.75  # inches of a panel
@@ -26,6 +39,114 @@ SHAPES: dict[str, dict[str, Any]] = {
     "dot": {"linestyle": "", "marker": "o"},
     "field": {"linestyle": "", "marker": "s", "markersize": 8},
 }
+MOST_ROWS = 24  # of a panel
+NAME, STEP, GAP = 0.5, 0.26, 0.32  # units of a row: its name, each line of dots, the gap below
+INCHES = 0.42  # of a unit
+HEAT_DEPTH = 2  # lines of dots that a strip of the heat map is as high as
+
+
+class Dot(NamedTuple):
+    x: float
+    low: float
+    high: float
+    look: LineStyle
+
+
+class DotRow(NamedTuple):
+    label: str
+    dots: list[Dot]
+    level: bool = False  # all dots on one line
+
+    @property
+    def depth(self) -> int:
+        return 1 if self.level else len(self.dots)
+
+
+def plot_dots(axes: Axes, rows: list[DotRow], label: str) -> None:
+    """Plot dots with intervals; a factor above 20 makes the axis logarithmic."""
+    values = [dot.x for row in rows for dot in row.dots]
+    log = min(values) > 0.0 and max(values) > 20.0 * min(values)
+    axes.set_xscale("log" if log else "linear")
+    for top, row in zip(tops([row.depth for row in rows]), rows, strict=True):
+        for place, dot in enumerate(row.dots):
+            y = top + NAME + STEP * (0.5 if row.level else place + 0.5)
+            if not math.isnan(dot.low):
+                low = max(dot.low, 0.05 * dot.x) if log else dot.low
+                axes.hlines(y, low, dot.high, color=dot.look.colour, linewidth=1.6)
+            axes.plot(dot.x, y, dot.look.marker, color=dot.look.colour, markersize=3.8)
+    name_rows(axes, [row.label for row in rows], [row.depth for row in rows])
+    axes.set_xlabel(f"{label} (logarithmic)" if log else label)
+    if log:
+        set_log_ticks(axes.xaxis)
+    else:
+        axes.set_xlim(min(0.0, axes.get_xlim()[0]), None)
+        axes.locator_params(axis="x", nbins=5)
+        set_plain_ticks(axes.xaxis)
+
+
+def tops(depths: list[int]) -> list[float]:
+    """Return where rows begin.
+
+    >>> tops([1, 2]) == [0.0, NAME + STEP + GAP]
+    True
+    """
+    heights = [NAME + STEP * depth + GAP for depth in depths]
+    return [0.0, *itertools.accumulate(heights[:-1])]
+
+
+def inches(depths: list[int]) -> float:
+    """Return the height of a panel with rows of so many lines of dots."""
+    return 0.55 + INCHES * sum(NAME + STEP * depth + GAP for depth in depths)
+
+
+def name_rows(axes: Axes, labels: list[str], depths: list[int]) -> None:
+    """Put the first row on top, each with its name above it and a thin line between."""
+    axes.set_ylim(sum(NAME + STEP * depth + GAP for depth in depths), -0.1)
+    axes.yaxis.set_visible(False)
+    axes.spines.left.set_visible(False)
+    across = axes.get_yaxis_transform()
+    for top, label in zip(tops(depths), labels, strict=True):
+        style: dict[str, Any] = {"va": "baseline", "fontsize": 8.5, "color": INK}
+        axes.text(0.0, top + 0.32, label, transform=across, **style)
+        if top:
+            axes.axhline(top - 0.1, color=RULE, linewidth=0.5)
+
+
+def plot_heat(axes: Axes, rows: list[tuple[str, FloatArray]]) -> None:
+    """Plot shares of the rounds by arm, the best on the left; late fields have many arms."""
+    edges = field_edges(len(rows[0][1]))
+    depths = [HEAT_DEPTH] * len(rows)
+    colours = ListedColormap([look.colour for look in HEAT]), BoundaryNorm(HEAT_EDGES, len(HEAT))
+    for top, (_, shares) in zip(tops(depths), rows, strict=True):
+        means = [float(shares[first:last].mean()) for first, last in itertools.pairwise(edges)]
+        y = [top + NAME - 0.05, top + NAME + STEP * HEAT_DEPTH]
+        look: dict[str, Any] = {
+            "cmap": colours[0],
+            "norm": colours[1],
+            "edgecolors": RULE,
+            "linewidth": 0.3,
+        }
+        axes.pcolormesh(np.arange(len(edges)), y, [means], **look)
+    name_rows(axes, [label for label, _ in rows], depths)
+    fields = list(itertools.pairwise(edges))
+    ticks = range(0, len(fields), max(1, len(fields) // 8))
+    names = [f"{first + 1:,}" if last == first + 1 else f"{first + 1:,}+" for first, last in fields]
+    axes.set_xticks([tick + 0.5 for tick in ticks], [names[tick] for tick in ticks])
+    axes.set_xlabel("arm by its mean, the best first")
+    axes.tick_params(axis="x", length=0)
+    axes.spines.bottom.set_visible(False)
+
+
+def heat_inches(rows: int) -> float:
+    return inches([HEAT_DEPTH] * rows)
+
+
+def field_edges(arms: int, single: int = 20, most: int = 32) -> list[int]:
+    """Return edges of fields: each of the first arms alone, the others in ever larger groups."""
+    if arms <= most:
+        return list(range(arms + 1))
+    tail = np.geomspace(single, arms, most - single + 1).round().astype(int).tolist()
+    return sorted({*range(single), *tail})
 
 
 class LegendKey(NamedTuple):

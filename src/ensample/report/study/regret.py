@@ -10,6 +10,9 @@ from ensample.report.study.lines import far_lines, final_regret, plot_against, p
 from ensample.report.study.panels import PANELS, STEPS, Line, Looks, Panel, arrange, ramp_lines
 from ensample.report.study.plates import (
     LOGARITHMIC,
+    MOST_ROWS,
+    Dot,
+    DotRow,
     LegendKey,
     Picture,
     Plate,
@@ -17,7 +20,6 @@ from ensample.report.study.plates import (
     keys_of,
     shared_legend,
 )
-from ensample.report.study.rows import MOST_ROWS, Dot, DotRow
 from ensample.report.study.series import (
     Series,
     along,

@@ -1,4 +1,4 @@
-"""Figure of `ensample demo`: what was learned, and what its log says of other policies."""
+"""Figures of `ensample demo` and `ensample plan`."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -8,11 +8,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ensample.evaluation import Estimate
+from ensample.numerals import numeral
 from ensample.palette import INK, QUIET
-from ensample.report.style import LOOKS, OFFSET, REFERENCE, SMALL, house_style, set_plain_ticks
+from ensample.report.style import (
+    LOOKS,
+    OFFSET,
+    REFERENCE,
+    SMALL,
+    house_style,
+    set_log_ticks,
+    set_plain_ticks,
+)
+from ensample.theory import Tradeoff
 from ensample.types import FloatArray
 
 WINDOW = 100  # decisions of a moving mean
+BESIDE = OFFSET | {"fontsize": 8.0}
+SMALL_BESIDE = OFFSET | SMALL
 
 
 class DemoRow(NamedTuple):
@@ -23,7 +35,7 @@ class DemoRow(NamedTuple):
     truth: float
 
 
-def draw(right: FloatArray, chance: float, rows: Sequence[DemoRow], title: str) -> Figure:
+def draw_demo(right: FloatArray, chance: float, rows: Sequence[DemoRow], title: str) -> Figure:
     """Draw the share of right decisions (left), and estimates beside the truth (right)."""
     with house_style():
         figure = Figure(figsize=(7.6, 2.9), layout="constrained")
@@ -63,3 +75,28 @@ def plot_estimates(axes: Axes, rows: Sequence[DemoRow]) -> None:
     set_plain_ticks(axes.xaxis)
     above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 2}
     axes.legend(**above, fontsize=7.5, borderaxespad=0.0)
+
+
+def draw_plan(rows: Sequence[Tradeoff], paper: Tradeoff, title: str) -> Figure:
+    """Draw the frontier, its point with Theorem 1's share, and Theorem 1 itself."""
+    with house_style():
+        figure = Figure(figsize=(5.2, 3.4), layout="constrained")
+        axes = figure.subplots()
+        sizes, bounds, colour = [row.size for row in rows], [row.bound for row in rows], LOOKS[0]
+        axes.plot(sizes, bounds, "o-", color=colour.colour, markersize=3.0)
+        axes.plot(paper.size, paper.bound, "D", color=LOOKS[1].colour, markersize=5.5)
+        axes.set(xscale="log", yscale="log", xlabel="members", ylabel="bound on the regret")
+        set_log_ticks(axes.xaxis, axes.yaxis)
+        name = f"Theorem 1: {numeral(paper.size)}"
+        axes.annotate(name, (paper.size, paper.bound), (0, 7), ha="center", **BESIDE)
+        first, last = rows[0], rows[-1]
+        for row, offset, side in ((first, (7, 0), "left"), (last, (-2, 6), "right")):
+            share = f"share {row.share:.3g}"
+            axes.annotate(share, (row.size, row.bound), offset, ha=side, **SMALL_BESIDE)
+        for row in rows:
+            if row.share == paper.share:
+                axes.plot(row.size, row.bound, "o", color=colour.colour, markersize=6.5)
+                name = f"the same share: {numeral(row.size)}"
+                axes.annotate(name, (row.size, row.bound), (8, 1), ha="left", **BESIDE)
+        figure.suptitle(title, x=0.01, ha="left", **SMALL)
+    return figure
