@@ -339,6 +339,6 @@ class Client:
 def test_lost_result_is_waited_for_while_there_are_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "PATIENCE", -1.0)
     some, none = (engine.Patience(client, "tcp://there") for client in (Client(a=1), Client()))
-    assert engine.result_of(Fetched(3), None, some) == "results"  # type: ignore[comparison-overlap, arg-type]
+    assert engine.result_of(Fetched(3), None, some) == "results"
     with pytest.raises(es.InvalidArgument, match="a scheduler with workers, and it has had none"):
         engine.result_of(Fetched(3), None, none)  # type: ignore[arg-type]

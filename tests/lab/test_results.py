@@ -14,9 +14,9 @@ from scipy import stats
 
 import ensample as es
 from ensample.lab.analysis import guarantee_of, mean_interval, slope_interval
-from ensample.lab.csv import as_csv
 from ensample.lab.estimate import StudyEstimate, estimate
 from ensample.lab.published import measured
+from ensample.lab.results import as_csv
 from ensample.report.study import write_report
 from lab.studies import small
 

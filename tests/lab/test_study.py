@@ -372,7 +372,7 @@ FIGURES = [{"policy": "TS", "problem": "sphere", "value": "x", "measure": 3}, 4]
         ({"problem": {**SPHERE, "dim": [2, 2]}, "policy": POLICIES[1]}, ["cell"]),
         ({"name": None, "horizon": None}, ["name", "horizon"]),
         ({"published": FIGURES}, ["published"]),
-        ({"published": [FIGURES[0] | {"value": 1, "measure": "regret"}], "runs": 0}, ["runs"]),  # type: ignore[operator]
+        ({"published": [FIGURES[0] | {"value": 1, "measure": "regret"}], "runs": 0}, ["runs"]),
         (
             {"policy": [{**POLICIES[0], "problems": "sphere", "label": ""}]},
             ["policy[0].label", "policy[0].problems"],

@@ -99,7 +99,8 @@ def source_digest(name: str) -> str:
     thing = loaded_object(name)
     for part in (inspect.getmodule(thing), thing):
         try:
-            return hashlib.sha256(inspect.getsource(part).encode()).hexdigest()[:16]  # type: ignore[arg-type]
+            source = inspect.getsource(part)  # type: ignore[arg-type]
+            return hashlib.sha256(source.encode()).hexdigest()[:16]
         except (OSError, TypeError):  # no source that could be read
             continue
     return ""

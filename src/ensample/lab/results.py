@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Row = dict[str, Any]
+FORMULA = r"^[=+\-@\t\r\n]"  # its beginning, to a spreadsheet
 NOTEBOOK_ROWS = 20
 NOTEBOOK_COLUMNS = ("mean regret", "95% from", "to")
 FRAMES = ["cells", "final", "curves", "pulls", "differences", "published", "slopes"]
@@ -295,3 +296,22 @@ def outcome_of(cell: Cell, file: CellFile, runs: int, seconds: float) -> CellOut
     found, checkpoints = read(file)
     pulls = None if found.pulls is None else found.pulls[:runs]
     return CellOutcome(cell, found.evaluation, checkpoints, found.regret[:runs], pulls, seconds)
+
+
+def as_csv(frame: "polars.DataFrame") -> bytes:
+    """Return CSV in which a spreadsheet takes no text for a formula.
+
+    An apostrophe stands before one that begins like it. Numbers stay numbers.
+
+    >>> import polars
+    >>> frame = polars.DataFrame({"label": ["=1+1", "ES", "-0.5"], "mean": [-1.5, 2.0, 3.0]})
+    >>> as_csv(frame).decode().split()
+    ['label,mean', "'=1+1,-1.5", 'ES,2.0', '-0.5,3.0']
+    """
+    import polars
+
+    text = polars.col(polars.String)
+    is_word = text.cast(polars.Float64, strict=False).is_null()
+    is_formula = text.str.contains(FORMULA) & is_word
+    quoted = polars.when(is_formula).then(polars.lit("'") + text).otherwise(text)
+    return frame.with_columns(quoted.name.keep()).write_csv().encode()

@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from ensample.checks import boolean, file_path, instance
 from ensample.errors import InvalidArgument, WrongType
 from ensample.files import check_file, check_folder
-from ensample.lab.csv import as_csv
-from ensample.lab.results import Results
+from ensample.lab.results import Results, as_csv
 from ensample.report.figures import save, write_files
 from ensample.report.html import content_policy, render, resource
 from ensample.report.study.answers import (
