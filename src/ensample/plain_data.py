@@ -7,7 +7,7 @@ missing value is in frames: it becomes None.
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -112,12 +112,14 @@ def plain_context(argument: str, value: Any) -> "PlainDict | list[float | None]"
     if value is None:
         return {}
     if isinstance(value, Mapping) or is_row(value):
-        return context_dict(
-            argument, dict(value) if isinstance(value, Mapping) else value.to_dict(), 1
-        )
-    if isinstance(value, np.ndarray | list | tuple) or hasattr(value, "to_numpy"):
-        return context_row(argument, value)
-    raise WrongType(argument, value, CONTEXT_TYPES)
+        fields = dict(value) if isinstance(value, Mapping) else value.to_dict()
+        return context_dict(argument, fields, 1)
+    if not (isinstance(value, np.ndarray | list | tuple) or hasattr(value, "to_numpy")):
+        raise WrongType(argument, value, CONTEXT_TYPES)
+    row = np.ravel(value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value))
+    if not row.size or row.dtype.kind not in "biufO" or row.size > MOST:
+        raise InvalidArgument(argument, value, f"{CONTEXT_TYPES}, of at most {MOST}")
+    return context_numbers(argument, row.tolist())
 
 
 def context_dict(path: str, values: dict[Any, Any], depth: int) -> PlainDict:
@@ -153,14 +155,6 @@ def context_value(path: str, value: Any, depth: int) -> Plain:
     return context_numbers(path, items)
 
 
-def context_row(argument: str, value: Any) -> list[float | None]:
-    """Return an array of numbers: a context without names."""
-    row = np.ravel(value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value))
-    if not row.size or row.dtype.kind not in "biufO" or row.size > MOST:
-        raise InvalidArgument(argument, value, f"{CONTEXT_TYPES}, of at most {MOST}")
-    return context_numbers(argument, row.tolist())
-
-
 def context_numbers(path: str, items: list[Any]) -> list[float | None]:
     found: list[float | None] = []
     for place, item in enumerate(items):
@@ -173,45 +167,36 @@ def context_numbers(path: str, items: list[Any]) -> list[float | None]:
 
 
 def parse_json(part: str, content: str | bytes) -> Plain:
-    """Return the value of a JSON text of unknown origin, without NaN, repeated names or deep
-    nesting.
-    """
+    """Return what JSON of unknown origin says: no name twice, no NaN or infinity, not too deep."""
     try:
         text = content if isinstance(content, str) else content.decode()
         found = json.loads(
-            text, object_pairs_hook=distinct, parse_constant=no_number, parse_float=finite
+            text, object_pairs_hook=distinct, parse_constant=finite, parse_float=finite
         )
+        deep = levels(found) > DEEPEST
     except (ValueError, RecursionError) as error:
         expected = f"JSON ({type(error).__name__}: {error})"
         raise SnapshotError.about(part, content[:60], expected) from None
-    level = [found]
-    for _ in range(DEEPEST):
-        level = [item for value in level for item in members_of(value)]
-    if level:
+    if deep:
         raise SnapshotError.about(part, content[:60], f"JSON of at most {DEEPEST} levels")
     return found
 
 
-def members_of(value: object) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
+def levels(value: Plain) -> int:
+    items = value.values() if isinstance(value, dict) else value
+    return 1 + max(map(levels, items), default=0) if isinstance(value, dict | list) else 0
 
 
 def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    if len(dict(pairs)) < len(pairs):
         raise ValueError("a name twice in one object")
-    return found
+    return dict(pairs)
 
 
 def finite(text: str) -> float:
-    value = float(text)
-    return value if math.isfinite(value) else no_number(text)
-
-
-def no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{text} is no number")
+    return value
 
 
 def without_nan(value: Any) -> Any:

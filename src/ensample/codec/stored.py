@@ -29,9 +29,11 @@ def describe(value: object) -> Any:
         return [describe(item) for item in value]
     kind = type(value)
     is_feature = belongs_to(kind, FEATURES)
-    if is_feature and is_dataclass(value):
+    if is_feature and is_dataclass(value):  # lists and dicts in features stay as they are
+        values = {item.name: getattr(value, item.name) for item in fields(value)}
         return {"kind": name_of(kind)} | {
-            item.name: describe_field(getattr(value, item.name)) for item in fields(value)
+            name: item if isinstance(item, list | dict) else describe(item)
+            for name, item in values.items()
         }
     if belongs_to(kind, RECIPES) and is_dataclass(value) and has_plain_constructor(kind):
         found = {item.name: describe(getattr(value, item.name)) for item in fields(value)}
@@ -40,11 +42,6 @@ def describe(value: object) -> Any:
     if is_feature or is_dataclass(value):
         return {"own": repr(value)}
     return {"own": name_of(value if hasattr(value, "__qualname__") else kind)}
-
-
-def describe_field(value: Any) -> Any:
-    """Return a field of features as plain data; lists and dicts stay as they are."""
-    return value if isinstance(value, list | dict) else describe(value)
 
 
 def has_own(description: Any) -> bool:
@@ -94,8 +91,10 @@ def rebuild(description: Any, part: str = "recipe") -> Any:
 def stored_class(name: object, part: str) -> type[Any]:
     """Return the class that a description names, if it is ours or its module is imported."""
     kind = known_class(name)
-    if kind is not None and is_dataclass(kind) and name_of(kind) == name and is_stored(kind):
-        return kind
+    if kind is not None and is_dataclass(kind) and name_of(kind) == name:
+        is_recipe = belongs_to(kind, RECIPES) and has_plain_constructor(kind)
+        if is_recipe or belongs_to(kind, FEATURES):
+            return kind
     module, colon, _ = name.partition(":") if isinstance(name, str) else ("", "", "")
     expected = "the name of a class of this library"
     if colon:
@@ -108,12 +107,6 @@ def stored_class(name: object, part: str) -> type[Any]:
 def give_again(part: str) -> str:
     root = re.split(r"[.\[]", part)[0]
     return f"give the {root} again, {root}=..."
-
-
-def is_stored(kind: type) -> bool:
-    """Return True if the fields of a class are all of it."""
-    is_recipe = belongs_to(kind, RECIPES) and has_plain_constructor(kind)
-    return is_recipe or belongs_to(kind, FEATURES)
 
 
 def known_class(name: object) -> type[Any] | None:

@@ -1,8 +1,8 @@
 """Tables of studies and bodies of calls: some fields of an object, the others as by default."""
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,15 +52,17 @@ def to_table(where: str, value: Any, depth: int = 0) -> Any:
 def options_of(part: Any) -> Table | None:
     """Return the arguments that make an object again; None where they are not known."""
     if not has_plain_constructor(type(part)):
-        found: Table | None = getattr(part, "parameters", None)
-        return found
-    values = {item.name: getattr(part, item.name) for item in fields(part) if item.init}
-    defaults = {item.name: default_of(item) for item in fields(part)}
-    return {
-        name: "none" if value is None else value
-        for name, value in values.items()
-        if is_other(value, defaults[name])
-    }
+        known: Table | None = getattr(part, "parameters", None)
+        return known
+    found: Table = {}
+    for item in fields(part):
+        value, default = getattr(part, item.name), item.default
+        if item.default_factory is not MISSING:
+            default = item.default_factory()
+        is_usual = type(value) is type(default) and bool(value == default)
+        if item.init and not is_usual:
+            found[item.name] = "none" if value is None else value
+    return found
 
 
 def definition(part: Any) -> Any:
@@ -71,14 +73,6 @@ def definition(part: Any) -> Any:
         return {"own": name_of(type(part))}
 
 
-def default_of(item: "Field[Any]") -> Any:
-    return item.default if item.default_factory is MISSING else item.default_factory()
-
-
-def is_other(value: Any, default: Any) -> bool:
-    return default is MISSING or type(value) is not type(default) or bool(value != default)
-
-
 def from_table(argument: str, value: Any, takes: ArgumentType, units: Units) -> Any:
     """Return what a study's table gives for an argument: a part, a number, a text or None.
 
@@ -87,7 +81,7 @@ def from_table(argument: str, value: Any, takes: ArgumentType, units: Units) -> 
     >>> from_table("member", {"kind": "StickyMember", "rounds": 3}, ANYTHING, {})
     StickyMember(rounds=3)
     """
-    return TableReader(STUDIED, named_object, units).value(argument, value, takes)
+    return TableReader(STUDIED, units, imports=True).value(argument, value, takes)
 
 
 def from_json(argument: str, value: Any, bases: Bases) -> Any:
@@ -97,28 +91,23 @@ def from_json(argument: str, value: Any, bases: Bases) -> Any:
     30
     """
     try:
-        return TableReader(bases, public_name, None).value(argument, value, ANYTHING)
+        return TableReader(bases).value(argument, value, ANYTHING)
     except InvalidArgument:
         raise
     except EnsampleError as error:
         raise InvalidArgument(argument, value, str(error)) from None
 
 
-def public_name(argument: str, name: str) -> Any:
-    return public_object(name)
-
-
-def named_object(argument: str, name: str) -> Any:
-    """Return what a name that the user gave stands for; its module is imported."""
-    return import_object(argument, name) if ":" in name else public_object(name)
-
-
 class TableReader(NamedTuple):
-    """Maker of objects from tables. `units` is None where a text stands for nothing but itself."""
+    """Maker of objects from tables.
+
+    `units` is None where a text stands for nothing but itself. With `imports` names were given by
+    the user, and their modules are imported.
+    """
 
     bases: Bases
-    find: Callable[[str, str], Any]
-    units: Units | None
+    units: Units | None = None
+    imports: bool = False
 
     def value(self, argument: str, value: Any, takes: ArgumentType) -> Any:
         if isinstance(value, dict):
@@ -132,14 +121,16 @@ class TableReader(NamedTuple):
 
     def part(self, argument: str, table: Table, takes: ArgumentType) -> Any:
         """Return the object that a table with its `kind` and its arguments describes."""
-        name = table.get("kind")
-        kind = self.find(f"{argument}.kind", name) if isinstance(name, str) else None
-        if not is_class_of(kind, self.bases):
+        name, kind = table.get("kind"), None
+        if isinstance(name, str):
+            is_theirs = self.imports and ":" in name
+            kind = import_object(f"{argument}.kind", name) if is_theirs else public_object(name)
+        is_class = isinstance(kind, type) and belongs_to(kind, self.bases)
+        if not is_class or inspect.isabstract(kind):
             classes = takes.classes or classes_of(self.bases)
             if self.units is None:  # JSON can give plain fields only
                 classes = {name: kind for name, kind in classes.items() if is_dataclass(kind)}
-            expected = kind_expected(table, classes)
-            raise InvalidArgument(f"{argument}.kind", name, expected)
+            raise InvalidArgument(f"{argument}.kind", name, kind_expected(table, classes))
         options = {name: value for name, value in table.items() if name != "kind"}
         with within(argument):
             return construct(kind, options, self.value)
@@ -158,11 +149,6 @@ class TableReader(NamedTuple):
             return float(factor or 1.0) * units[unit]()
         except (KeyError, ValueError):
             raise WrongType(argument, word, takes.expected(word, units)) from None
-
-
-def is_class_of(kind: Any, bases: Bases) -> bool:
-    """Return True for a class derived from one of these that can be made."""
-    return isinstance(kind, type) and belongs_to(kind, bases) and not inspect.isabstract(kind)
 
 
 def kind_expected(table: Table, classes: Mapping[str, Any]) -> str:
