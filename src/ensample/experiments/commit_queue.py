@@ -106,6 +106,11 @@ class CommitQueue:
         if self._asking == threading.get_ident():
             self.prepare()
             return function()
+        if not self.storage.slow:  # each question is a batch of its own, as a commit costs nothing
+            with self.lock:
+                self.prepare()
+                with self.storage.batch():
+                    return function()
         own = Question(function)
         try:
             with self._mutex:
@@ -205,8 +210,9 @@ class CommitQueue:
                 if own is not None:
                     own.leads = False
                 self._hand_over()
-            events = 0 if failure is not None else after - before
-            deliver(asked, Batch(len(asked), events, time.perf_counter() - start, failure))
+            if own is None or len(asked) > 1:
+                events = 0 if failure is not None else after - before
+                deliver(asked, Batch(len(asked), events, time.perf_counter() - start, failure))
 
     def _answer_all(self, asked: list[Question], patience: int) -> None:
         """Answer those that wait and, with patience, about as many as the last time."""
@@ -220,7 +226,7 @@ class CommitQueue:
                     question.run()
                 finally:
                     self._asking = None
-            if not patience or len(asked) >= self._last or not self.storage.slow:
+            if not patience or len(asked) >= self._last:
                 return
             patience -= 1
             time.sleep(PATIENCE)

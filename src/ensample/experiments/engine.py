@@ -161,10 +161,10 @@ class ExperimentEngine:
         """Make the state what the events come to, whatever cut the last call short."""
         storage, state = self.storage, self.state
         undone, self._rollbacks = storage.rollbacks != self._rollbacks, storage.rollbacks
-        steady = state.settle_columns() and not undone
-        if steady and state.seq < storage.count:  # others have added events
+        steady, count = state.settle_columns() and not undone, storage.count
+        if steady and state.seq < count:  # others have added events
             for event in storage.read(state.seq):
                 state.apply(event)
-        elif not steady or state.seq != storage.count:
+        elif not steady or state.seq != count:
             self.state = folded(self.settings, storage)
             self.snapshots.restart()

@@ -62,8 +62,9 @@ class Featuriser:
                 values.append(own if signs is None else own * signs)
             places, weights = np.concatenate(parts), np.concatenate(values)
         # Names that share a column are added up, in order.
-        filled = np.bincount(places, weights, self.dim * count).astype(np.float64, copy=False)
-        return filled.reshape(self.dim, count)
+        dim = self.dim
+        filled = np.bincount(places, weights, dim * count).astype(np.float64, copy=False)
+        return filled.reshape(dim, count)
 
     def check(self, rows: FloatArray, names: Names) -> None:
         """Raise on a number that is too large, as products and sums of features can be."""

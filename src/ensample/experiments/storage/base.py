@@ -93,7 +93,8 @@ class DatabaseStorage(ABC):
 
     @property
     def count(self) -> int:
-        return self._known() + len(self._pending)
+        kept = self._known() if self._kept is None else self._kept
+        return kept + len(self._pending)
 
     def _known(self) -> int:
         if self._kept is None:
@@ -126,6 +127,7 @@ class DatabaseStorage(ABC):
         try:
             with self._transaction():
                 yield
+                self._check_process()
                 if not self.closed:
                     self._commit()
         except BaseException:
@@ -153,6 +155,10 @@ class DatabaseStorage(ABC):
     @abstractmethod
     def _check_open(self) -> None:
         """Raise if the storage is closed."""
+
+    def _check_process(self) -> None:
+        """Raise if the batch was begun by another process: there was a fork in it."""
+        return None
 
     @abstractmethod
     def _transaction(self) -> AbstractContextManager[None]:

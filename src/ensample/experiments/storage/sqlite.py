@@ -12,7 +12,7 @@ holder ends.
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -50,6 +50,7 @@ WHOLE_SNAPSHOTS = 2  # the last ones, of which the content is kept
 WHOLE_EVERY = 10  # and of each tenth one before them: an old decision is explained from there
 CACHE = 32_000  # KiB
 AT_ONCE = 64  # events of one statement: each lets go of the interpreter, and must wait for it again
+NO_TRANSACTION = nullcontext()
 BESIDE = 1_000  # bytes of a row for a snapshot's number and hash, and more
 
 
@@ -164,12 +165,12 @@ class SQLiteStorage(DatabaseStorage):
             error = StorageError(errno.EBADF, "it was closed", os.fspath(self.path))
             raise self._inherited or error
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Wait with the lock of the database until something is written."""
-        yield
-        if self._inherited is not None:  # there was a fork in this batch, and this is the child
+    def _check_process(self) -> None:
+        if self._inherited is not None:
             raise self._inherited
+
+    def _transaction(self) -> AbstractContextManager[None]:
+        return NO_TRANSACTION  # until something is written: the database has one writer
 
     def _begin(self) -> None:
         if not self._connection.in_transaction:
