@@ -136,14 +136,6 @@ def test_the_last_hash_is_computed_again(serve: Serve) -> None:
     assert last.hash[:16] in text and f"after {last.seq} events; the snapshot fits it" in text
 
 
-def test_commits_are_told_as_they_were(shop: Served) -> None:
-    traffic(shop)
-    found = shop.service.metrics.commit_latency("shop")
-    assert found.commits >= 2 and found.median is not None and found.slowest is not None
-    assert found.median <= found.slowest
-    assert shop.service.metrics.commit_latency("none") == (0, None, None)
-
-
 def test_a_look_counts_for_a_while_and_goes_on_the_next_time(
     shop: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

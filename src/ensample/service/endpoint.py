@@ -5,6 +5,7 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -107,8 +108,8 @@ class Route:
     role: Role | None  # None: no key is needed
     handler: Handler
     takes: Any = None  # the type of the body
-    raw: bool = False  # whether the body is bytes, and `takes` their content type
     gives: Any = None  # the type of the answer, or its content type
+    raw: bool = False  # whether the body is bytes, and `takes` their content type
     status: int = 200
     others: tuple[int, ...] = ()  # statuses beside those that every route may have
     query: Query | None = None
@@ -126,9 +127,14 @@ class Route:
         return (inspect.getdoc(self.handler) or "").partition("\n\n")[0].replace("\n", " ")
 
 
-def route(method: str, path: str, role: Role | None, **details: Any) -> Callable[[Handler], Route]:
+def route(
+    method: str, path: str, role: Role | None, takes: Any = None, gives: Any = None, **details: Any
+) -> Callable[[Handler], Route]:
     """Make a route of the handler that follows. `details` are the other fields of `Route`."""
-    return lambda handler: Route(method, path, role, handler, **details)
+    return lambda handler: Route(method, path, role, handler, takes, gives, **details)
+
+
+get, post, put = (partial(route, method) for method in ("GET", "POST", "PUT"))
 
 
 class Endpoint:

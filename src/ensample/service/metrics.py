@@ -1,7 +1,7 @@
 """Metrics for Prometheus: `/metrics`."""
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -10,14 +10,6 @@ from ensample.experiments.commit_queue import Batch
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = (0.0005, *(0.001 * 2**power for power in range(10)), 1.0, 2.0, 4.0)
 SIZES = tuple(2**power for power in range(9))
-
-
-class Latency(NamedTuple):
-    """How long commits took, in seconds: upper ends of the histogram's buckets."""
-
-    commits: int
-    median: float | None
-    slowest: float | None  # 99 in 100 took no longer
 
 
 class Metrics:
@@ -73,23 +65,3 @@ class Metrics:
 
     def text(self) -> bytes:
         return generate_latest(self.registry)
-
-    def commit_latency(self, experiment: str) -> Latency:
-        """Return how long the commits of an experiment took since the service started."""
-        (found,) = self.commits.collect()
-        below = sorted(
-            (float(sample.labels["le"]), sample.value)
-            for sample in found.samples
-            if sample.name.endswith("_bucket") and sample.labels["experiment"] == experiment
-        )
-        count = int(below[-1][1]) if below else 0
-        return Latency(count, quantile(below, 0.5 * count), quantile(below, 0.99 * count))
-
-
-def quantile(below: list[tuple[float, float]], needed: float) -> float | None:
-    """Return the first bucket with so many values in it and below.
-
-    >>> quantile([(0.001, 5.0), (0.002, 9.0), (float("inf"), 10.0)], 9.0)
-    0.002
-    """
-    return next((edge for edge, count in below if count and count >= needed), None)

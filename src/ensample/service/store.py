@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ensample.errors import EnsampleError, InvalidArgument, StorageError
 from ensample.experiments.storage.base import Storage
@@ -38,34 +38,10 @@ CREATE TABLE IF NOT EXISTS paused (experiment TEXT PRIMARY KEY) STRICT;
 KEYS = "SELECT id, role, hash, experiment, created, revoked FROM keys ORDER BY created"
 StorageOf = Callable[[Path], Storage]
 
+if TYPE_CHECKING:
+    from ensample.service.postgres_store import PostgresStore
 
-class Store(Protocol):
-    """Everything that a service keeps."""
-
-    shared: bool  # whether other servers may add experiments
-
-    def prepare(self) -> None:
-        """Make what experiments need. The service does it before anything else."""
-
-    def names(self) -> list[str]:
-        """Return the names of the experiments that are there."""
-
-    def storage(self, name: str) -> Storage:
-        """Return the storage of an experiment, which may be new."""
-
-    def all_keys(self) -> dict[str, Key]:
-        """Return all keys that were ever made, by their ids."""
-
-    def paused(self) -> set[str]:
-        """Return the experiments that are paused."""
-
-    def add(self, key: Key) -> None: ...
-
-    def revoke(self, id: str, time: int) -> None: ...
-
-    def pause(self, experiment: str, paused: bool) -> None: ...
-
-    def close(self) -> None: ...
+Store: TypeAlias = "FolderStore | PostgresStore"
 
 
 def open_store(settings: ServiceSettings, storage_of: StorageOf = SQLiteStorage) -> Store:

@@ -1,6 +1,5 @@
 """Words, rows and charts of an experiment's page, which the template puts in their places."""
 
-import math
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -19,7 +18,6 @@ from ensample.service.dashboard.charts import (
 from ensample.service.dashboard.counter import Counter, Present
 from ensample.service.dashboard.lift import Checkpoint, Provisional
 from ensample.service.dashboard.summary import Summary
-from ensample.service.metrics import Latency
 
 BANDS = 8  # actions that have a colour of their own
 ROWS = 12  # actions in a list
@@ -65,7 +63,7 @@ def limited(rows: list[Row]) -> Limited:
     return Limited(rows[:ROWS], len(rows[ROWS:]))
 
 
-def view_of(counter: Counter, now: Present, latency: Latency) -> dict[str, Any]:
+def view_of(counter: Counter, now: Present) -> dict[str, Any]:
     """Return what experiment.html needs. Hold the counter's lock meanwhile."""
     summary = counter.summary
     rules, width = summary.settings.reward, summary.timeline.width
@@ -107,7 +105,7 @@ def view_of(counter: Counter, now: Present, latency: Latency) -> dict[str, Any]:
             for name, note in OUTCOMES.items()
         ],
         "exploring": exploring_facts(summary),
-        "inside": inside_facts(now, latency, counter),
+        "inside": inside_facts(now, counter),
         "charts": charts_of(summary, path, provisional, is_open),
     }
 
@@ -283,7 +281,7 @@ def exploring_facts(summary: Summary) -> list[Fact]:
     ]
 
 
-def inside_facts(now: Present, latency: Latency, counter: Counter) -> list[Fact]:
+def inside_facts(now: Present, counter: Counter) -> list[Fact]:
     verified = counter.verified
     hash = Fact("Last verified hash", NOTHING, "no snapshot yet")
     if verified is not None:
@@ -293,16 +291,8 @@ def inside_facts(now: Present, latency: Latency, counter: Counter) -> list[Fact]
     return [
         Fact("Version", f"{now.version:,}", "rewards learned"),
         Fact("Events", f"{now.events:,}", "in the ledger"),
-        Fact("Commit, median", seconds(latency.median), f"of {latency.commits:,} since the start"),
-        Fact("Commit, 99 in 100", seconds(latency.slowest)),
         hash,
     ]
-
-
-def seconds(found: float | None) -> str:
-    if found is None:
-        return NOTHING
-    return "over 4 s" if math.isinf(found) else f"≤ {brief(found)}"
 
 
 def bands_of(summary: Summary) -> list[tuple[str, frozenset[int], str]]:

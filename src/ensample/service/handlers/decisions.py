@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import UnsetType
 
-from ensample.experiments import Experiment, NamedDecision
-from ensample.experiments.explanation import Explanation, explained
+from ensample.experiments import NamedDecision
+from ensample.experiments.explanation import explained
 from ensample.service.auth import check_experiment
 from ensample.service.catalog import Hosted
-from ensample.service.endpoint import Call, Each, route
+from ensample.service.endpoint import Call, Each, get, post
 from ensample.service.errors import HTTPError, http_error
 from ensample.service.handlers.experiments import ONE, hosted
 from ensample.service.limits import check_batch, check_names, check_offer
@@ -27,7 +27,6 @@ from ensample.service.schemas import (
     OutcomeAnswer,
     Refused,
     RewardCall,
-    RewardItem,
     decision_answer,
 )
 from ensample.service.service import Service
@@ -37,12 +36,11 @@ Question = Callable[[], Any]
 """A function that asks an experiment something."""
 
 
-@route(
-    "POST",
+@post(
     f"{ONE}/decide",
     "decide",
-    takes=DecideCall | list[DecideCall],
-    gives=Each(Decision, alone=True),
+    DecideCall | list[DecideCall],
+    Each(Decision, alone=True),
     others=(409,),
 )
 async def decide(call: Call) -> Decision | list[Decision | Refused]:
@@ -51,7 +49,8 @@ async def decide(call: Call) -> Decision | list[Decision | Refused]:
     if isinstance(body, DecideCall):
         return decision_answer(await decide_one(call, call.path["experiment"], body))
     service, found = call.service, hosted(call)
-    questions = [partial(checked_question, service, found, item) for item in body]
+    # Checks are part of a question: a wrong item of a batch does not spoil the others.
+    questions = [lambda item=item: question_of(service, found, item)() for item in body]
     before = found.experiment.decisions
     answers = await ask_all(call, found, questions)
     service.metrics.count_decisions(found.name, max(found.experiment.decisions - before, 0))
@@ -97,48 +96,39 @@ def question_of(service: Service, found: Hosted, body: DecideCall) -> Question:
     return partial(sticky_decision, experiment, key, lasts, **options)
 
 
-def checked_question(service: Service, found: Hosted, body: DecideCall) -> NamedDecision:
-    """Check and ask a question: a wrong item of a batch does not spoil the others."""
-    decision: NamedDecision = question_of(service, found, body)()
-    return decision
-
-
 async def ask_all(call: Call, found: Hosted, questions: Sequence[Question]) -> list[Any]:
     """Ask a batch of questions with one commit. Errors become answers."""
     check_batch(questions, call.service.settings)
     answers = await found.worker.ask(lambda: found.experiment.together(questions))
-    return [error_answer(item) if isinstance(item, Exception) else item for item in answers]
+    for place, error in enumerate(answers):
+        if isinstance(error, Exception):
+            found_error = http_error(error)
+            if found_error is None:
+                raise error
+            answers[place] = found_error.body()
+    return answers
 
 
-def error_answer(error: Exception) -> Refused:
-    found = http_error(error)
-    if found is None:
-        raise error
-    return found.body()
-
-
-@route(
-    "POST",
-    f"{ONE}/decisions/{{id:path}}/reward",
-    "decide",
-    takes=VALUED_REWARD,
-    gives=OutcomeAnswer,
-)
+@post(f"{ONE}/decisions/{{id:path}}/reward", "decide", VALUED_REWARD, OutcomeAnswer)
 async def reward(call: Call) -> OutcomeAnswer:
     """The reward of a decision, and what became of it."""
-    return await reward_one(call, hosted(call), call.path["id"], call.body)
+    found, id = hosted(call), call.path["id"]
+    return await ask_outcome(call, found, "reward", id, partial(apply_reward, found, id, call.body))
 
 
-async def reward_one(call: Call, found: Hosted, id: str, body: RewardCall) -> OutcomeAnswer:
+async def ask_outcome(
+    call: Call, found: Hosted, kind: str, id: str, question: Question
+) -> OutcomeAnswer:
+    """Ask what becomes of a reward or an activation, and log it."""
     call.log["decision"] = id
-    question = partial(reward_question, found.experiment, id, body)
-    call.log["outcome"] = outcome = await found.worker.ask(question, brief="reward")
-    call.service.metrics.count_reward(found.name, outcome)
+    call.log["outcome"] = outcome = await found.worker.ask(question, brief=kind)
+    if kind == "reward":
+        call.service.metrics.count_reward(found.name, outcome)
     return OutcomeAnswer(id, outcome)
 
 
-def reward_question(experiment: Experiment, id: str, body: RewardCall) -> Any:
-    return experiment.reward(id, value_of(body), action=body.action, key=body.key)
+def apply_reward(found: Hosted, id: str, body: RewardCall) -> Any:
+    return found.experiment.reward(id, value_of(body), action=body.action, key=body.key)
 
 
 def value_of(body: RewardCall) -> float | bool:
@@ -154,12 +144,11 @@ def value_of(body: RewardCall) -> float | bool:
     return given.pop()
 
 
-@route("POST", f"{ONE}/rewards", "decide", takes=list[VALUED_ITEM], gives=Each(OutcomeAnswer))
+@post(f"{ONE}/rewards", "decide", list[VALUED_ITEM], Each(OutcomeAnswer))
 async def reward_all(call: Call) -> list[OutcomeAnswer | Refused]:
     """Many rewards with one commit."""
-    items: list[RewardItem] = call.body
-    found = hosted(call)
-    questions = [partial(reward_question, found.experiment, item.id, item) for item in items]
+    items, found = call.body, hosted(call)
+    questions = [partial(apply_reward, found, item.id, item) for item in items]
     answers = with_ids(items, await ask_all(call, found, questions))
     for answer in answers:
         if isinstance(answer, OutcomeAnswer):
@@ -175,70 +164,52 @@ def with_ids(items: list[Any], answers: list[Any]) -> list[OutcomeAnswer | Refus
     ]
 
 
-@route(
-    "POST", f"{ONE}/decisions/{{id:path}}/activate", "decide", gives=OutcomeAnswer, others=(404,)
-)
+@post(f"{ONE}/decisions/{{id:path}}/activate", "decide", gives=OutcomeAnswer)
 async def activate(call: Call) -> OutcomeAnswer:
     """A decision that was not active was shown."""
-    return await activate_one(call, hosted(call), call.path["id"])
+    found, id = hosted(call), call.path["id"]
+    return await ask_outcome(call, found, "activate", id, partial(found.experiment.activate, id))
 
 
-async def activate_one(call: Call, found: Hosted, id: str) -> OutcomeAnswer:
-    call.log["decision"] = id
-    question = partial(found.experiment.activate, id)
-    call.log["outcome"] = outcome = await found.worker.ask(question, brief="activate")
-    return OutcomeAnswer(id, outcome)
-
-
-@route("POST", f"{ONE}/activations", "decide", takes=list[Activation], gives=Each(OutcomeAnswer))
+@post(f"{ONE}/activations", "decide", list[Activation], Each(OutcomeAnswer))
 async def activate_all(call: Call) -> list[OutcomeAnswer | Refused]:
     """Many activations with one commit."""
-    items: list[Activation] = call.body
-    found = hosted(call)
+    items, found = call.body, hosted(call)
     questions = [partial(found.experiment.activate, item.id) for item in items]
     return with_ids(items, await ask_all(call, found, questions))
 
 
-@route(
-    "POST",
-    "/v1/events",
-    "decide",
-    takes=EventCall,
-    gives=EventOutcome,
-    others=(404,),
-    checks_key=True,
-)
+@post("/v1/events", "decide", EventCall, EventOutcome, others=(404,), checks_key=True)
 async def event(call: Call) -> EventOutcome:
     """The reward of the decision that a targeting key has."""
-    body: EventCall = call.body
+    body, service = call.body, call.service
     check_experiment(call.key, body.experiment)
-    service, found = call.service, call.service.catalog[body.experiment]
+    found = service.catalog[body.experiment]
+    experiment, lasts = found.experiment, service.settings.sticky_microseconds
 
     def answer() -> EventOutcome:
-        experiment = found.experiment
-        decision = latest(experiment, body.targeting_key, service.settings.sticky_microseconds)
+        decision = latest(experiment, body.targeting_key, lasts)
         if decision is None:
             return EventOutcome("unknown", None)
-        outcome = experiment.reward(decision.id, body.value, key=body.key)
-        return EventOutcome(outcome, decision.id)
+        return EventOutcome(experiment.reward(decision.id, body.value, key=body.key), decision.id)
 
-    found_outcome = await found.worker.ask(answer, brief="event")
-    call.log |= {"decision": found_outcome.id, "outcome": found_outcome.outcome}
-    service.metrics.count_reward(body.experiment, found_outcome.outcome)
-    return found_outcome
+    outcome = await found.worker.ask(answer, brief="event")
+    call.log |= {"decision": outcome.id, "outcome": outcome.outcome}
+    service.metrics.count_reward(found.name, outcome.outcome)
+    return outcome
 
 
-@route("GET", f"{ONE}/decisions/{{id:path}}", "read", gives=Explained, others=(404,))
+@get(f"{ONE}/decisions/{{id:path}}", "read", gives=Explained)
 async def explain(call: Call) -> Explained:
     """How a decision came about."""
     found, id = hosted(call), call.path["id"]
     call.log["decision"] = id
     if await found.worker.ask(partial(found.experiment.decision, id)) is None:
         raise HTTPError(404, "expected the id of a decision: there is none of this id")
-    return Explained(*await call.service.in_thread(explanation, found.experiment, id))
 
+    def explanation() -> Explained:
+        """Fold the state of the time again, by a reader of its own so that nobody waits for it."""
+        with closing(found.experiment.reader()) as events:
+            return Explained(*explained(found.experiment.settings, events, id))
 
-def explanation(experiment: Experiment, id: str) -> Explanation:
-    """Fold the state of the time again, by a reader of its own so that nobody waits for it."""
-    with closing(experiment.reader()) as events:
-        return explained(experiment.settings, events, id)
+    return await call.service.in_thread(explanation)

@@ -13,7 +13,7 @@ from ensample.errors import InvalidArgument, StorageError
 from ensample.experiments.reward import Reward
 from ensample.service.auth import Key
 from ensample.service.catalog import Hosted
-from ensample.service.endpoint import Call, Query, json_response, route
+from ensample.service.endpoint import Call, Query, get, json_response, post, put
 from ensample.service.errors import HTTPError
 from ensample.service.limits import check_actions, check_names, check_numbers
 from ensample.service.schemas import (
@@ -92,7 +92,7 @@ async def view(call: Call, found: Hosted, hashed: bool = False) -> ExperimentVie
     return await found.worker.ask(answer)
 
 
-@route("PUT", ONE, "admin", takes=ExperimentCall, gives=ExperimentView, others=(201, 409))
+@put(ONE, "admin", ExperimentCall, ExperimentView, others=(201, 409))
 async def put_experiment(call: Call) -> Response:
     """Make an experiment; the same call again changes nothing, another is refused."""
     service, name = call.service, call.path["experiment"]
@@ -105,20 +105,20 @@ async def put_experiment(call: Call) -> Response:
     return json_response(await view(call, found), 201 if new else 200)
 
 
-@route("GET", ONE, "read", gives=ExperimentView, query=HASH)
+@get(ONE, "read", gives=ExperimentView, query=HASH)
 async def experiment(call: Call) -> ExperimentView:
     """An experiment as it is now."""
     return await view(call, hosted(call), call.query("hash", HASH.allowed) == "yes")
 
 
-@route("GET", "/v1/experiments", "read", gives=Listed, checks_key=True)
+@get("/v1/experiments", "read", gives=Listed, checks_key=True)
 async def experiments(call: Call) -> Listed:
     """Names of experiments."""
     names = sorted(call.service.catalog.hosted)
     return Listed([name for name in names if may_see(call.key, name)])
 
 
-@route("POST", f"{ONE}/actions", "admin", takes=ActionsChange, gives=ExperimentView)
+@post(f"{ONE}/actions", "admin", ActionsChange, ExperimentView)
 async def change_actions(call: Call) -> ExperimentView:
     """Actions come and go."""
     found, settings, body = hosted(call), call.service.settings, call.body
@@ -147,7 +147,7 @@ def change(found: Hosted, body: ActionsChange, most: int) -> None:
         experiment.change(new or None, old or None)
 
 
-@route("POST", f"{ONE}/pause", "admin", takes=PauseCall, gives=ExperimentView)
+@post(f"{ONE}/pause", "admin", PauseCall, ExperimentView)
 async def pause(call: Call) -> ExperimentView:
     """Decide nothing for a while, or again; rewards are taken all the time."""
     service, found, paused = call.service, hosted(call), call.body.paused

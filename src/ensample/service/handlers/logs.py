@@ -17,7 +17,7 @@ from ensample.experiments import Experiment
 from ensample.experiments.log.builder import log_frames
 from ensample.experiments.log.dsjson import dsjson_line, read_dsjson
 from ensample.experiments.log.table import Row, opened, read_log, write_pieces
-from ensample.service.endpoint import Call, Query, route
+from ensample.service.endpoint import Call, Query, get, post
 from ensample.service.errors import HTTPError
 from ensample.service.handlers.experiments import ONE, hosted, recipe_of, time_of
 from ensample.service.limits import check_batch
@@ -42,7 +42,7 @@ FORMATS = {
 FORMAT = Query("format", tuple(FORMATS), "jsonl, parquet or dsjson")
 
 
-@route("GET", f"{ONE}/log", "read", gives="application/x-ndjson", query=FORMAT)
+@get(f"{ONE}/log", "read", gives="application/x-ndjson", query=FORMAT)
 async def export(call: Call) -> Response:
     """The log, as a stream."""
     found, format = hosted(call), call.query("format", FORMAT.allowed)
@@ -98,15 +98,7 @@ def parquet(frames: "Iterator[polars.DataFrame]") -> Iterator[bytes]:
                 yield found
 
 
-@route(
-    "POST",
-    f"{ONE}/log",
-    "admin",
-    takes="application/octet-stream",
-    gives=Imported,
-    query=FORMAT,
-    raw=True,
-)
+@post(f"{ONE}/log", "admin", "application/octet-stream", Imported, query=FORMAT, raw=True)
 async def take_log(call: Call) -> Imported:
     """Learn the rewards of a log from elsewhere."""
     found, format = hosted(call), call.query("format", FORMAT.allowed)
@@ -139,7 +131,7 @@ def without_path(error: EnsampleError) -> EnsampleError:
     return error
 
 
-@route("POST", f"{ONE}/evaluate", "read", takes=EvaluateCall, gives=Evaluated)
+@post(f"{ONE}/evaluate", "read", EvaluateCall, Evaluated)
 async def evaluate(call: Call) -> Evaluated:
     """What other policies would have earned on the log."""
     service, body = call.service, call.body

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from ensample.errors import EnsampleError
 from ensample.service.catalog import Hosted
-from ensample.service.endpoint import Call, json_response, route
+from ensample.service.endpoint import Call, get, json_response
 from ensample.service.errors import HTTPError
 from ensample.service.handlers.experiments import may_see
 from ensample.service.metrics import CONTENT_TYPE
@@ -17,13 +17,13 @@ NOT_FINITE = (
 )
 
 
-@route("GET", "/healthz", None, gives=Status)
+@get("/healthz", None, gives=Status)
 async def healthz(call: Call) -> Status:
     """Whether the service lives."""
     return Status("ok")
 
 
-@route("GET", "/readyz", None, gives=Status, others=(503,))
+@get("/readyz", None, gives=Status, others=(503,))
 async def readyz(call: Call) -> Response:
     """Whether everything can be kept at the moment."""
     broken = call.service.catalog.broken | await not_finite(call)
@@ -60,7 +60,7 @@ def readable(call: Call, broken: dict[str, str]) -> dict[str, str]:
     return {name: why for name, why in broken.items() if may_see(key, name)}
 
 
-@route("GET", "/metrics", "read", gives="text/plain", checks_key=True)
+@get("/metrics", "read", gives="text/plain", checks_key=True)
 async def metrics(call: Call) -> Response:
     """Numbers for Prometheus."""
     return Response(call.service.metrics.text(), 200, media_type=CONTENT_TYPE)

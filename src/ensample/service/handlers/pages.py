@@ -12,7 +12,7 @@ from ensample.palette import sheet
 from ensample.service.dashboard.charts import shortened
 from ensample.service.dashboard.counter import counted, counter_of, present
 from ensample.service.dashboard.view import looks, scale, view_of
-from ensample.service.endpoint import Call, route
+from ensample.service.endpoint import Call, get
 from ensample.service.errors import HTTPError
 from ensample.service.handlers.experiments import hosted, may_see, time_of
 
@@ -48,7 +48,7 @@ def static_files() -> dict[str, bytes]:
     return found | {"colours.css": sheet().encode()}
 
 
-@route("GET", "/", "read", gives="text/html", page=True, checks_key=True)
+@get("/", "read", gives="text/html", page=True, checks_key=True)
 async def experiments_page(call: Call) -> Response:
     """All experiments, for people."""
     hosted, broken = call.service.catalog.hosted, call.service.catalog.broken
@@ -86,14 +86,13 @@ def lift_of(experiment: Any) -> str:
     return f"{signed(width * path[-1].low)} to {signed(width * path[-1].high)}" if path else ""
 
 
-@route("GET", "/experiments/{experiment}", "read", gives="text/html", page=True)
+@get("/experiments/{experiment}", "read", gives="text/html", page=True)
 async def experiment_page(call: Call) -> Response:
     """An experiment, for people: lift, rewards, shares, votes, calibration."""
     found, service = hosted(call), call.service
     now = await time_of(found)
     counter, recent = await service.in_thread(lambda: counted(found.experiment, now=now))
     moment = await found.worker.ask(lambda: present(found.experiment, recent))
-    latency = service.metrics.commit_latency(found.name)
     values = {
         "name": found.name,
         "paused": found.name in service.store.paused(),
@@ -102,13 +101,13 @@ async def experiment_page(call: Call) -> Response:
 
     def rendered() -> Response:
         with counter.lock:
-            view = view_of(counter, moment, latency)
+            view = view_of(counter, moment)
         return page("experiment.html", view=view, charts=view["charts"], **values)
 
     return await service.in_thread(rendered)
 
 
-@route("GET", "/static/{name}", "read", gives="text/css", others=(404,), page=True, checks_key=True)
+@get("/static/{name}", "read", gives="text/css", others=(404,), page=True, checks_key=True)
 async def static_file(call: Call) -> Response:
     """What the pages need."""
     name = call.path["name"]

@@ -12,7 +12,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from ensample.experiments import NamedDecision
-from ensample.service.endpoint import Call, ErrorFormat, json_response, route
+from ensample.service.endpoint import Call, ErrorFormat, json_response, post
 from ensample.service.errors import HTTPError
 from ensample.service.handlers.decisions import decide_one
 from ensample.service.schemas import DecideCall
@@ -73,12 +73,11 @@ def error_code(error: HTTPError) -> Any:
 ERRORS = ErrorFormat(EvaluationFailure, error_body, {409: 400, 422: 400})
 
 
-@route(
-    "POST",
+@post(
     "/ofrep/v1/evaluate/flags/{key:path}",
     "decide",
-    takes=EvaluationCall,
-    gives=FlagEvaluated,
+    EvaluationCall,
+    FlagEvaluated,
     others=(404,),
     name="key",
     errors=ERRORS,
@@ -91,12 +90,11 @@ async def evaluate_flag(call: Call) -> FlagEvaluated:
     return evaluated(key, decision, actions)
 
 
-@route(
-    "POST",
+@post(
     "/ofrep/v1/evaluate/flags",
     "decide",
-    takes=EvaluationCall,
-    gives=BulkEvaluated,
+    EvaluationCall,
+    BulkEvaluated,
     others=(304,),
     checks_key=True,
     errors=ERRORS,

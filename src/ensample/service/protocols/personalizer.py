@@ -4,6 +4,8 @@ The shapes are those of https://learn.microsoft.com/en-us/rest/api/personalizer/
 released clients.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -14,9 +16,10 @@ from ensample.errors import InvalidArgument
 from ensample.experiments import NamedDecision
 from ensample.experiments.features import Hashing
 from ensample.experiments.reward import Reward
-from ensample.service.endpoint import Call, ErrorFormat, route
+from ensample.service.catalog import Hosted
+from ensample.service.endpoint import Call, ErrorFormat, post
 from ensample.service.errors import HTTPError
-from ensample.service.handlers.decisions import activate_one, decide_one, reward_one
+from ensample.service.handlers.decisions import apply_reward, ask_outcome, decide_one
 from ensample.service.limits import check_names, check_offer
 from ensample.service.schemas import Context, DecideCall, RewardCall
 
@@ -87,12 +90,11 @@ def error_body(error: HTTPError, _: Call | None = None) -> ErrorResponse:
 ERRORS = ErrorFormat(ErrorResponse, error_body, {422: 400})
 
 
-@route(
-    "POST",
+@post(
     "/personalizer/v1.0/rank",
     "decide",
-    takes=RankCall,
-    gives=Ranked,
+    RankCall,
+    Ranked,
     status=201,
     others=(404, 409),
     checks_key=True,
@@ -116,8 +118,7 @@ async def rank(call: Call) -> Ranked:
     return ranked(body, await decide_one(call, name, question))
 
 
-@route(
-    "POST",
+@post(
     "/personalizer/v1.0/events/{id:path}/reward",
     "decide",
     takes=RewardValue,
@@ -131,16 +132,11 @@ async def reward_event(call: Call) -> Response:
 
     The header Ensample-Outcome says what became of it.
     """
-    name, own = experiment_of(call)
-    if own and name not in call.service.catalog:
-        return outcome_response("unknown")
-    body = RewardCall(value=call.body.value)
-    answer = await reward_one(call, call.service.catalog[name], call.path["id"], body)
-    return outcome_response(answer.outcome)
+    body, id = RewardCall(value=call.body.value), call.path["id"]
+    return await outcome_response(call, "reward", lambda found: apply_reward(found, id, body))
 
 
-@route(
-    "POST",
+@post(
     "/personalizer/v1.0/events/{id:path}/activate",
     "decide",
     status=204,
@@ -150,15 +146,18 @@ async def reward_event(call: Call) -> Response:
 )
 async def activate_event(call: Call) -> Response:
     """As Azure's Personalizer: an event that was deferred was shown."""
-    name, own = experiment_of(call)
-    if own and name not in call.service.catalog:
-        return outcome_response("unknown")
-    answer = await activate_one(call, call.service.catalog[name], call.path["id"])
-    return outcome_response(answer.outcome)
+    id = call.path["id"]
+    return await outcome_response(call, "activate", lambda found: found.experiment.activate(id))
 
 
-def outcome_response(outcome: str) -> Response:
+async def outcome_response(call: Call, kind: str, ask: Callable[[Hosted], Any]) -> Response:
     """Return 204 whatever became of an event: Personalizer's clients raise on anything else."""
+    name, own = experiment_of(call)
+    outcome = "unknown"
+    if not own or name in call.service.catalog:
+        found = call.service.catalog[name]
+        answer = await ask_outcome(call, found, kind, call.path["id"], partial(ask, found))
+        outcome = answer.outcome
     return Response(status_code=204, headers={"ensample-outcome": outcome})
 
 
