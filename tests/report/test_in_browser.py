@@ -1,10 +1,8 @@
 """The page in a real browser: headless Chromium, from Debian's packages."""
 
-import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from browsing import as_rgb, browser, contrast, visit
@@ -98,38 +96,7 @@ def test_what_is_folded_is_printed(browser: Any, pages: dict[str, Path]) -> None
     assert len(pdf) > 10_000
 
 
-HOVER = """const svg = document.querySelectorAll('svg[data-plot]')[arguments[0]];
-const plot = JSON.parse(svg.dataset.plot); svg.scrollIntoView({block: 'center'});
-const middle = new DOMPoint((plot.left + plot.right) / 2, plot.top + 5);
-const at = middle.matrixTransform(svg.getScreenCTM());
-svg.dispatchEvent(new PointerEvent('pointermove', {clientX: at.x, clientY: at.y}));
-return svg.parentElement.querySelector('div.hover').textContent"""
-
-
-@pytest.mark.parametrize("panel", [0, 1])
-def test_a_curve_says_its_value_under_the_pointer(panel, browser, pages, studied) -> None:
-    """On linear and on logarithmic axes."""
-    visit(browser, pages["one"].as_uri())
-    (outcome,) = studied["one"].outcomes
-    words = browser.execute_script(HOVER, panel)
-    name, *numbers = re.fullmatch(r"(.*): ([\d.,]+) at round ([\d.,]+)", words).groups()
-    value, place = (float(number.replace(",", "")) for number in numbers)
-    regret = np.interp(place, outcome.checkpoints, outcome.regret[0])
-    assert name == "Thompson" and value == pytest.approx(regret, rel=0.05)
-
-
-def test_a_curve_hides_when_its_name_is_pressed(browser, pages) -> None:
-    visit(browser, pages["sizes"].as_uri())
-    off = "return document.querySelectorAll('#curves g.off').length"
-    key = browser.find_element("css selector", "#curves li[data-line]")
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", key)
-    key.click()
-    assert browser.execute_script(off) >= 2 and key.get_attribute("aria-pressed") == "false"
-    key.send_keys(" ")
-    assert browser.execute_script(off) == 0 and browser.get_log("browser") == []
-
-
-def test_no_other_script_runs_and_tables_show_that_they_scroll(browser, pages) -> None:
+def test_no_script_runs_and_tables_show_that_they_scroll(browser, pages) -> None:
     visit(browser, pages["hostile"].as_uri(), 400)
     script = "s.textContent = 'window.ran = true'; document.body.append(s)"
     browser.execute_script(f"const s = document.createElement('script'); {script}")

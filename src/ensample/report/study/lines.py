@@ -11,7 +11,6 @@ from matplotlib.ticker import NullLocator
 
 from ensample.lab.analysis import mean_interval
 from ensample.lab.results import CellOutcome
-from ensample.report.html import curve_id
 from ensample.report.study.panels import Line
 from ensample.report.study.series import value_name
 from ensample.report.style import BAND, plot_square_root, set_log_ticks, set_plain_ticks
@@ -49,13 +48,12 @@ def plot_curves(axes: Axes, lines: list[Line], log: bool) -> None:
         outcome = line.series.outcomes[0]
         index = chosen_points(len(outcome.checkpoints), log)
         rounds, mean = np.array(outcome.checkpoints)[index], outcome.regret.mean(axis=0)[index]
-        name = curve_id(line.label)
-        axes.plot(rounds, mean, gid=f"line-{name}", **line.look.of_line)
+        axes.plot(rounds, mean, **line.look.of_line)
         if len(outcome.regret) > 1:
             half = half_width(outcome.regret)[index]
             low = np.maximum(mean - half, 0.3 * mean) if log else mean - half
             band = BAND | {"color": line.look.colour, "alpha": alpha}
-            axes.fill_between(rounds, low, mean + half, gid=f"band-{name}", **band)
+            axes.fill_between(rounds, low, mean + half, **band)
     axes.set(xlabel="round", ylabel="regret")
     outcomes = [line.series.outcomes[0] for line in shown]
     if log and any(line.series.loses for line in shown):
@@ -90,7 +88,7 @@ def plot_against(axes: Axes, lines: list[Line], axis: str, label: str, measure: 
     for line, readings in positive:
         if axis not in line.series.outcomes[0].cell.axes:
             look: dict[str, Any] = {"color": line.look.colour, "linewidth": 1.2}
-            look |= {"linestyle": (0, (1, 1.2)), "gid": f"line-{curve_id(line.label)}"}
+            look |= {"linestyle": (0, (1, 1.2))}
             axes.axhline(readings[0][0], **look)
     axes.set(xscale="log", yscale="log", xlabel=axis, ylabel=label)
     set_ticks_at(axes.xaxis, values)
@@ -100,13 +98,13 @@ def plot_against(axes: Axes, lines: list[Line], axis: str, label: str, measure: 
 
 
 def plot_readings(axes: Axes, line: Line, x: FloatArray, readings: Sequence[Reading]) -> None:
-    look, name = line.look, curve_id(line.label)
+    look = line.look
     mean, low, high = (np.array(column) for column in zip(*readings, strict=True))
     shape = {"color": look.colour, "linestyle": look.dashes, "marker": look.marker}
-    axes.plot(x, mean, gid=f"line-{name}", markersize=3.5, **shape)
+    axes.plot(x, mean, markersize=3.5, **shape)
     if not np.isnan(low).any():
         low = np.maximum(low, 1e-3 * mean)
-        axes.vlines(x, low, high, color=look.colour, linewidth=1.1, gid=f"band-{name}")
+        axes.vlines(x, low, high, color=look.colour, linewidth=1.1)
 
 
 def height(readings: list[Reading]) -> tuple[float, float]:

@@ -233,7 +233,7 @@ def cost_plates(results: Results, looks: Looks) -> list[Plate]:
 def cost_picture(panel: Panel, axis: str) -> Picture:
     facts = {"lines": panel.lines, "axis": axis, "label": "µs a round", "measure": cost}
     plot = partial(plot_against, **facts)  # type: ignore[arg-type]
-    return Picture(panel.title, plot, keys_of(panel), scale=LOGARITHMIC, has_curves=True)
+    return Picture(panel.title, plot, keys_of(panel), scale=LOGARITHMIC)
 
 
 def cost_by_policy(results: Results, looks: Looks) -> Plate:

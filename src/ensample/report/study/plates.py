@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 
 from ensample.palette import INK, RULE
 from ensample.report.figures import NotebookFigure
-from ensample.report.html import curve_id, inline_svg
+from ensample.report.html import inline_svg
 from ensample.report.study.panels import Panel
 from ensample.report.study.series import evenly, join
 from ensample.report.style import (
@@ -157,11 +157,6 @@ class LegendKey(NamedTuple):
     shape: str = "line"  # or dot, field
 
     @property
-    def mark(self) -> str:
-        """Name by which the page's script knows its curves."""
-        return curve_id(self.text)
-
-    @property
     def dashed(self) -> bool:
         return bool(self.look.dashes != "-")
 
@@ -176,7 +171,6 @@ class Picture(NamedTuple):
     notes: Sequence[str] = ()
     height: float = HEIGHT
     scale: str = ""  # of the axes, where it is not the usual one
-    has_curves: bool = False  # whose values can be asked for
 
     @property
     def heading(self) -> str:
@@ -203,7 +197,7 @@ class Plate:
             keys = ", ".join(key.text for key in self.legend or picture.legend)
             label = join(f"{self.title}: {picture.heading}", keys, between=". ")
             name = f"{self.name}-{place}"
-            drawn.append(inline_svg(figure, name, label, picture.has_curves))
+            drawn.append(inline_svg(figure, name, label))
         return drawn
 
     def for_file(self) -> Figure:

@@ -73,7 +73,6 @@ def curve_picture(panel: Panel, log: bool) -> Picture:
         keys_of(panel),
         notes=[f"Above this panel: {names}."] if above else [],
         scale=LOGARITHMIC if log else "",
-        has_curves=True,
     )
 
 
@@ -182,7 +181,6 @@ def axis_picture(panel: Panel, axis: str, slopes: list[dict[str, Any]]) -> Pictu
         keys_of(panel),
         slope_remarks(panel, axis, slopes),
         scale=LOGARITHMIC,
-        has_curves=True,
     )
 
 

@@ -13,7 +13,7 @@ from ensample.errors import InvalidArgument, WrongType
 from ensample.files import check_file, check_folder
 from ensample.lab.results import Results, as_csv
 from ensample.report.figures import save, write_files
-from ensample.report.html import content_policy, render, resource
+from ensample.report.html import render
 from ensample.report.study.answers import (
     answer_table,
     answer_words,
@@ -118,15 +118,13 @@ def study_page(
         progress(done, len(plates))
         drawn[name] = plate.for_page()
     progress(len(plates), len(plates))
-    script = resource("curves.js")
-    policy = Markup(content_policy(script))
     data: dict[str, Any] = {
         "results": results,
         "study": results.study,
         "parts": parts,
         "drawn": drawn,
     }
-    return render("study/page.html.j2", script=Markup(script), policy=policy, **data, **words)
+    return render("study/page.html.j2", **data, **words)
 
 
 def page_words(results: Results, baseline: str) -> dict[str, Any]:
