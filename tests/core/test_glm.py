@@ -8,7 +8,6 @@ import ensample as es
 from ensample import _core
 from ensample.models.glm import LOGISTIC_LINK
 
-IDENTITY = 0
 HUGE = 1e9  # of a predictor
 
 
@@ -23,7 +22,7 @@ def logistic(u: np.ndarray | float) -> np.ndarray:
 
 
 def loss(theta: float, seen: float, clicked: float, prior: float) -> float:
-    """Return F of cpp/glm.hpp for one feature that is 1, without a shift."""
+    """Return F of cpp/newton.hpp for one feature that is 1, without a shift."""
     return float(seen * np.logaddexp(0.0, theta) - clicked * theta + 0.5 * prior * theta**2)
 
 
@@ -48,33 +47,6 @@ def test_means_and_variances_of_the_logistic_link() -> None:
     np.testing.assert_allclose(
         _core.link_slopes(LOGISTIC_LINK, u), logistic(u) * logistic(-u), rtol=1e-15
     )
-
-
-def test_means_of_the_identity_are_predictors() -> None:
-    u = np.linspace(-3.0, 3.0, 7)
-    assert (_core.link_means(IDENTITY, u) == u).all() and (
-        _core.link_slopes(IDENTITY, u) == 1.0
-    ).all()
-
-
-@pytest.mark.parametrize("u", [-300.0, -20.0, -1.0, 0.0, 0.3, 5.0, 40.0])
-@pytest.mark.parametrize("q", [0.0, 1e-9, 0.1, 1.0, 30.0, 1e5])
-@pytest.mark.parametrize("y", [0.0, 0.25, 1.0])
-def test_implicit_step_solves_its_equation(u: float, q: float, y: float) -> None:
-    v = _core.implicit_step(LOGISTIC_LINK, u, q, y)
-    ends = sorted((u, u - q * (float(logistic(u)) - y)))
-    exact = optimize.brentq(
-        lambda z: z - u + q * (float(logistic(z)) - y),
-        ends[0] - 1e-9,
-        ends[1] + 1e-9,
-        xtol=1e-14,
-        rtol=1e-14,
-    )
-    assert v == pytest.approx(exact, rel=1e-12, abs=1e-12)
-
-
-def test_implicit_step_of_the_identity_is_that_of_ridge_regression() -> None:
-    assert _core.implicit_step(IDENTITY, 2.0, 0.5, 1.0) == pytest.approx((2.0 + 0.5 * 1.0) / 1.5)
 
 
 def test_minimiser_has_no_slope(clicks: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:

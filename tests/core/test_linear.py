@@ -58,17 +58,6 @@ def test_ridge_regression_agrees_with_sixty_digits(dim: int, scale: float) -> No
     assert parts.squares[:, 0].sum() == pytest.approx(float(y @ y), rel=1e-14)
 
 
-def test_sums_keep_what_doubles_lose() -> None:
-    state = new_ridge(1, 1.0)
-    for x, y in [(1e8, 1.0), (1.0, 1e-9), (1e-8, 3.0)]:
-        _core.learn_ridge(state, np.array([x]), y)
-    parts = ridge_views(state)
-    with mpmath.workdps(60):
-        V = mpmath.mpf(1) + mpmath.mpf(1e8) ** 2 + 1 + mpmath.mpf(1e-8) ** 2
-        kept = mpmath.mpf(float(parts.gram[0, 0])) + mpmath.mpf(float(parts.gram_low[0, 0]))
-        assert abs(kept - V) <= V * mpmath.mpf(2) ** -100
-
-
 @pytest.mark.parametrize("dim", [1, 3, 6])
 def test_a_past_that_fades_agrees_with_sixty_digits(dim: int) -> None:
     X, y = observations(dim, 40)
@@ -110,33 +99,6 @@ def test_members_are_sums_of_what_they_were_given(dim: int, learned: bool) -> No
         assert _core.best_arm_of_member(state, sums, 0.7, member, offered) == best[member]
 
 
-def test_members_fade_with_the_past() -> None:
-    rng, dim, members, kept = np.random.default_rng(1), 3, 5, math.exp(-0.1)
-    state, sums = new_ridge(dim, 1.0, 0.1), rng.standard_normal((2 * dim, members))
-    expected = sums[:dim] + sums[dim:]
-    for _ in range(20):
-        x, z, fresh = (
-            rng.standard_normal(dim),
-            rng.standard_normal(members),
-            rng.standard_normal((dim, members)),
-        )
-        _core.learn_members(state, sums, x, 0.5, z, fresh)
-        expected = math.sqrt(kept) * expected + math.sqrt(1.0 - kept) * fresh + np.outer(x, z)
-    np.testing.assert_allclose(sums[:dim] + sums[dim:], expected, rtol=1e-12)
-
-
-def test_an_intercept_is_a_constant_feature_and_rewards_are_less_the_first() -> None:
-    X, y = observations(3, 20)
-    y += 1000.0
-    prior = np.array([1.0, 1.0, 1.0, 1e-15])
-    state, sums, origin = new_ridge(4, prior), np.zeros((8, 2)), np.zeros(1)
-    for x, reward in zip(X, y.tolist(), strict=True):
-        _core.learn_members(state, sums, x, reward, np.zeros(2), None, origin)
-    assert origin[0] == y[0]
-    _, theta, _ = exact(np.hstack((X, np.ones((20, 1)))), y - y[0], prior)
-    np.testing.assert_allclose(ridge_views(state).mean, theta, rtol=1e-9)
-
-
 @pytest.mark.parametrize("rate", [0.0, 0.05])
 def test_fresh_members_are_drawn_from_the_aged_history(rate: float) -> None:
     rng, dim, ageing = np.random.default_rng(2), 4, 0.3
@@ -174,38 +136,6 @@ def test_fresh_members_are_drawn_from_the_aged_history(rate: float) -> None:
     )
     votes = _core.vote_fresh(state, root, ages[0], 0.6, 0.4, w, g, offered, np.ones(dim))
     assert votes.tolist() == (thetas @ offered).argmax(axis=1).tolist()
-
-
-def test_features_without_a_size_are_in_units_of_what_is_on_offer() -> None:
-    rng = np.random.default_rng(3)
-    state, sums, sizes = new_ridge(3, 1.0), rng.standard_normal((6, 40)), np.array([1.0, 0.0, 0.0])
-    offered = np.vstack(
-        (rng.standard_normal((1, 8)), 1e6 * rng.standard_normal((1, 8)), np.zeros((1, 8)))
-    )
-    units = np.array([1.0, math.sqrt(float(np.square(offered[1]).mean())), 1.0])
-    scaled = offered / units[:, None]
-    assert (
-        _core.vote(state, sums, 1.0, offered, sizes).tolist()
-        == _core.vote(state, sums, 1.0, scaled, np.ones(3)).tolist()
-    )
-
-
-def test_history_keeps_a_root_and_counts_arms() -> None:
-    X, y = observations(3, 40)
-    state, root, pulls = new_ridge(3, 1.0), np.zeros((3, 3)), np.zeros(4, np.int64)
-    for t, (x, reward) in enumerate(zip(X, y.tolist(), strict=True)):
-        _core.learn_history(state, root, pulls, t % 5 - 1, x, reward)
-    assert pulls.tolist() == [8, 8, 8, 8]
-    np.testing.assert_allclose(root.T @ root, X.T @ X, rtol=1e-10, atol=1e-10)
-
-
-def test_posterior_keeps_mean_and_squared_deviations_of_rewards() -> None:
-    X, y = observations(3, 40)
-    state, root, rewards = new_ridge(3, 1.0), np.eye(3), np.zeros(3)
-    for x, reward in zip(X, y.tolist(), strict=True):
-        _core.learn_posterior(state, root, rewards, x, reward)
-    assert rewards.tolist() == pytest.approx([40.0, y.mean(), np.square(y - y.mean()).sum()])
-    np.testing.assert_allclose(root.T @ root, np.eye(3) + X.T @ X, rtol=1e-10)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 5, 17, 40])

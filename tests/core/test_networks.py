@@ -109,18 +109,6 @@ def test_outputs_and_gradients_are_those_of_numpy(
     )
 
 
-@pytest.mark.parametrize("widths", WIDTHS)
-def test_row_has_the_same_bits_wherever_it_is(widths: tuple[int, ...]) -> None:
-    shape = Shape(np.array(widths), 2, 0)
-    weights, rows, _ = drawn(shape, 70)
-    outputs = outputs_of(shape, weights, rows)
-    np.testing.assert_array_equal(outputs_of(shape, weights, rows[::-1].copy())[:, ::-1], outputs)
-    for b in (0, 16, 69):
-        np.testing.assert_array_equal(
-            outputs_of(shape, weights, rows[b : b + 1])[:, 0], outputs[:, b]
-        )
-
-
 def observed(shape: Shape, planes: int, places: np.ndarray, prior: bool = False) -> dict:
     """Arguments of a call of `network_learn` with features in units."""
     rng, d, m, n = np.random.default_rng(5), int(shape.widths[0]), shape.members, count_of(shape)
@@ -196,29 +184,6 @@ def test_gradient_that_is_not_finite_changes_nothing(
     assert not _core.network_learn(**arguments)
     for values, old in zip(changed, before, strict=True):
         np.testing.assert_array_equal(values, old)
-
-
-def test_features_are_divided_by_their_sizes() -> None:
-    rows = np.array([[2.0, -3.0, 0.0, 1e9, -1e9], [4.0, 0.0, 0.0, 1.0, 1.0]])
-    seen = np.empty(rows.shape)
-    _core.scale_rows(rows, np.array([2.0, 0.0, 0.0, 1.0, 1.0]), seen)
-    np.testing.assert_array_equal(
-        seen, [[1.0, -1.0, 0.0, 100.0, -100.0], [2.0, 0.0, 0.0, 1.0, 1.0]]
-    )
-
-
-def test_sizes_of_features_change_when_observations_have_doubled() -> None:
-    units, rng = np.zeros((3, 4)), np.random.default_rng(0)
-    rows = rng.standard_normal((40, 4)) * (rng.random((40, 4)) < [1.0, 0.5, 0.1, 0.0])
-    for count in range(1, 41):
-        before = units[0].copy()
-        _core.learn_sizes(units, rows[count - 1], count)
-        squares, seen = np.square(rows[:count]).sum(axis=0), (rows[:count] != 0.0).sum(axis=0)
-        due = (count & (count - 1) == 0) | (before == 0.0)
-        np.testing.assert_allclose(
-            units[0], np.where(due, np.sqrt(squares / np.maximum(seen, 1)), before), rtol=1e-13
-        )
-        np.testing.assert_allclose(units[1:], [squares, seen], rtol=1e-13)
 
 
 BAD = {
