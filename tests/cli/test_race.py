@@ -204,7 +204,7 @@ def test_theorem_that_does_not_apply_is_skipped(tmp_path: Path) -> None:
         ("--problem spere", "did you mean 'sphere'?"),
         ("--policies es-10,linpeh", "policy = 'linpeh': expected one of auto, es-10, es-100"),
         ("--policies ,", "at least one"),
-        ("--policies es-0", "es-0: size = 0: expected a whole number from 1"),
+        ("--policies es-0", "size = 0: expected a whole number from 1"),
         ("--policies 'es-10,Greedy(sise=3)'", "Greedy(sise=3): sise = 3: expected a field of"),
         ("--policies mymodule:MyRecipe", "expected a module that can be imported"),
         (f"--problem trap --policies greedy --horizon {2**31 - 1}", f"at most {2**31 - 1 - 250},"),

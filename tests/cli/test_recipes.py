@@ -23,7 +23,7 @@ def test_every_recipe_has_its_name(name: str) -> None:
 ES = "EnsembleSampling"
 REFUSED = {
     "es-37x": "policy = 'es-37x': expected one of auto, es-10",
-    "es-0": "es-0: size = 0: expected a whole number from 1",
+    "es-0": "size = 0: expected a whole number from 1",
     "Recipe": "policy = 'Recipe': expected one of",
     "RefreshedEnsembleSampling": "size = None: expected to be given",
     f"{ES}(1, 2, 3, 4, 5, 6, 7)": "expected at most 6 arguments without a name",

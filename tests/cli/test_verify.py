@@ -125,7 +125,7 @@ def test_missing_package_of_a_page_is_named_before_the_work(
     for name in [name for name in sys.modules if name.startswith("ensample.report")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr(command, "run", lambda *arguments: pytest.fail("the work began"))
+    monkeypatch.setattr(command, "verify_claims", lambda *arguments: pytest.fail("the work began"))
     package = module.partition(".")[0]
     expected = f"^a page of ensample verify needs {package}: pip install {package.split('_')[0]}"
     with pytest.raises(MissingPackage, match=expected):

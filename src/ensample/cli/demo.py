@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from ensample.checks import whole
 from ensample.cli.console import Bars, label, output, print_json, print_paths, table
 from ensample.cli.demonstration import (
@@ -74,7 +72,7 @@ def demo(options: DemoOptions) -> None:
 
 
 def write(played: PlayedExperiment, judged: list[JudgedPolicy], folder: Path) -> list[Path]:
-    """The figure, the page of the evaluation and the log, each whole."""
+    """Write the figure, the page of the evaluation and the log."""
     from ensample.report.command_figures import DemoRow, draw_demo
     from ensample.report.evaluation import page
     from ensample.report.figures import save, write_files
@@ -93,29 +91,16 @@ def title_of(played: PlayedExperiment) -> str:
 
 
 def show(played: PlayedExperiment, judged: list[JudgedPolicy], paths: list[Path]) -> None:
-    output.print(learned_table(played))
-    output.print(judged_table(judged))
-    print_paths(paths)
-    if paths:
-        command = f"ensample evaluate {paths[-1]} --policy uniform --low 0 --high 1"
-        output.print_text(f"More of the log: {command}")
-
-
-def learned_table(played: PlayedExperiment) -> Table:
     parts = parts_of(played.right)
-    shown = table(
+    learned = table(
         "decisions",
         numbers=[f"{first:,} to {last:,}" for first, last, _ in parts],
         title=label(title_of(played)),
         caption=f"all of them: {played.right.mean():.1%}; by chance 10%; {FLOOR:.0%} are drawn by "
         "chance, for the log's sake",
     )
-    shown.add_row("right", *(f"{share:.1%}" for _, _, share in parts))
-    return shown
-
-
-def judged_table(judged: list[JudgedPolicy]) -> Table:
-    shown = table(
+    learned.add_row("right", *(f"{share:.1%}" for _, _, share in parts))
+    others = table(
         "policy",
         "on",
         numbers=("estimate", "low", "high", "effective rows", "truth"),
@@ -126,8 +111,13 @@ def judged_table(judged: list[JudgedPolicy]) -> Table:
     for one in judged:
         effective = f"{one.found.effective_rows:,.0f} of {one.found.rows:,}"
         estimate = map(terminal, one.found["dr"])
-        shown.add_row(one.policy, one.rows, *estimate, effective, terminal(one.truth))
-    return shown
+        others.add_row(one.policy, one.rows, *estimate, effective, terminal(one.truth))
+    output.print(learned)
+    output.print(others)
+    print_paths(paths)
+    if paths:
+        command = f"ensample evaluate {paths[-1]} --policy uniform --low 0 --high 1"
+        output.print_text(f"More of the log: {command}")
 
 
 def as_data(

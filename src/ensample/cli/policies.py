@@ -4,13 +4,10 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import ensample as es
 from ensample.arms import ChangingArms
-from ensample.checks import blaming
 from ensample.cli.console import as_typed
 from ensample.codec import Units, from_text
 from ensample.errors import AssumptionError, InvalidArgument
@@ -19,6 +16,7 @@ from ensample.problems.logistic import ContextualLogisticProblem, LogisticProble
 from ensample.registry import one_of, public_classes
 
 RECIPES = public_classes(es.Recipe)
+SIZES = (10, 100, 1000)
 UNTOLD = es.Setting(dim=1, arms=1, horizon=1, noise=1.0, norm=1.0)
 """The setting of recipes that are typed where no problem is known: `noise` in them is 1."""
 
@@ -46,11 +44,6 @@ def build(text: str, setting: es.Setting = UNTOLD) -> es.Recipe:
     return recipe
 
 
-def looks_like_a_recipe(text: str) -> bool:
-    """Return True if a policy is meant as a recipe rather than as a short name."""
-    return text in RECIPES or any(sign in text for sign in "(:.")
-
-
 def fields_of(kind: type[Any]) -> str:
     """Return the fields of a recipe with their defaults, but for the setting.
 
@@ -65,61 +58,44 @@ def fields_of(kind: type[Any]) -> str:
 
 
 class Contender(NamedTuple):
-    """A policy of a race: its label in figures, and its recipe by the setting."""
+    """A policy of a race: its label in figures, and its recipe as one types it."""
 
     label: str
-    recipe: Callable[[es.Setting], es.Recipe]
+    text: str
 
-
-def sized(size: int) -> Contender:
-    """Return the policy of the short name es-SIZE."""
-
-    def recipe(setting: es.Setting) -> es.Recipe:
-        with blaming(f"es-{size}"):
-            return es.EnsembleSampling(size, setting.noise)
-
-    return Contender(f"ES, m = {size}", recipe)
-
-
-def untold(label: str, recipe: Callable[[], es.Recipe]) -> Contender:
-    """Return a policy that is told nothing of the problem."""
-    return Contender(label, lambda setting: recipe())
-
-
-def optimistic(setting: es.Setting) -> es.Recipe:
-    return es.EnsembleSampling(100, setting.noise, member=es.OptimisticMember())
+    def recipe(self, setting: es.Setting) -> es.Recipe:
+        return build(self.text, setting)
 
 
 # The practical scale is the noise: what a well-specified posterior would have. Only `theorem` comes
 # with a guarantee.
-LINEAR_POLICIES: dict[str, Contender] = {
-    "auto": untold("ES, auto", lambda: es.EnsembleSampling()),
-    **{f"es-{size}": sized(size) for size in (10, 100, 1000)},
-    "es-optimistic": Contender("ES, m = 100, optimistic", optimistic),
-    "theorem": Contender("ES, Theorem 1", es.EnsembleSampling.from_theorem),
-    "linphe": Contender("LinPHE", lambda setting: es.PerturbedHistory(setting.noise)),
-    "thompson": Contender("Thompson sampling", lambda setting: es.ThompsonSampling(setting.noise)),
-    "linucb": Contender("LinUCB", lambda setting: es.LinUCB(2.0 * setting.noise)),
-    "greedy": untold("greedy", lambda: es.Greedy(1.0)),
+LINEAR_POLICIES = {
+    "auto": Contender("ES, auto", "EnsembleSampling()"),
+    **{f"es-{m}": Contender(f"ES, m = {m}", f"EnsembleSampling({m}, noise)") for m in SIZES},
+    "es-optimistic": Contender(
+        "ES, m = 100, optimistic", "EnsembleSampling(100, noise, member=OptimisticMember)"
+    ),
+    "theorem": Contender("ES, Theorem 1", "EnsembleSampling.from_theorem"),
+    "linphe": Contender("LinPHE", "PerturbedHistory(noise)"),
+    "thompson": Contender("Thompson sampling", "ThompsonSampling(noise)"),
+    "linucb": Contender("LinUCB", "LinUCB(2*noise)"),
+    "greedy": Contender("greedy", "Greedy(1.0)"),
 }
 USUAL = tuple(LINEAR_POLICIES)  # who races unless somebody is named, where rewards are linear
-EXACT = partial(es.Logistic, "exact")
 POLICIES = LINEAR_POLICIES | {
-    "epsilon": untold("epsilon-greedy", lambda: es.EpsilonGreedy()),
-    "logistic": untold("ES, logistic", lambda: es.EnsembleSampling(model=es.Logistic())),
-    "glm-tsl": untold("GLM-TSL", lambda: es.ThompsonSampling(model=EXACT())),
-    "glm-fpl": untold("GLM-FPL", lambda: es.PerturbedHistory(model=EXACT())),
-    "ucb-glm": untold("UCB-GLM", lambda: es.LinUCB(model=EXACT())),
-    "thompson-logistic": untold(
-        "Thompson sampling, logistic", lambda: es.ThompsonSampling(model=es.Logistic())
+    "epsilon": Contender("epsilon-greedy", "EpsilonGreedy()"),
+    "logistic": Contender("ES, logistic", "EnsembleSampling(model=Logistic)"),
+    "glm-tsl": Contender("GLM-TSL", "ThompsonSampling(model=Logistic(exact))"),
+    "glm-fpl": Contender("GLM-FPL", "PerturbedHistory(model=Logistic(exact))"),
+    "ucb-glm": Contender("UCB-GLM", "LinUCB(model=Logistic(exact))"),
+    "thompson-logistic": Contender(
+        "Thompson sampling, logistic", "ThompsonSampling(model=Logistic)"
     ),
-    "greedy-logistic": untold("greedy, logistic", lambda: es.Greedy(model=es.Logistic())),
-    "networks": untold("ES, 30 networks", lambda: es.EnsembleSampling(30, model=es.Neural())),
-    "networks-3": untold("ES, 3 networks", lambda: es.EnsembleSampling(3, model=es.Neural())),
-    "epsilon-network": untold(
-        "epsilon-greedy, a network", lambda: es.EpsilonGreedy(model=es.Neural())
-    ),
-    "greedy-network": untold("greedy, a network", lambda: es.Greedy(model=es.Neural())),
+    "greedy-logistic": Contender("greedy, logistic", "Greedy(model=Logistic)"),
+    "networks": Contender("ES, 30 networks", "EnsembleSampling(30, model=Neural)"),
+    "networks-3": Contender("ES, 3 networks", "EnsembleSampling(3, model=Neural)"),
+    "epsilon-network": Contender("epsilon-greedy, a network", "EpsilonGreedy(model=Neural)"),
+    "greedy-network": Contender("greedy, a network", "Greedy(model=Neural)"),
 }
 ANY_SIZE = re.compile(r"es-(0|[1-9][0-9]{0,19})")
 OPENING, CLOSING, QUOTES = "([{", ")]}", "\"'"
@@ -139,9 +115,9 @@ def contender(text: str) -> Contender:
     if text in POLICIES:
         return POLICIES[text]
     if size := ANY_SIZE.fullmatch(text):
-        return sized(int(size[1]))
-    if looks_like_a_recipe(text):
-        return Contender(text, partial(build, text))
+        return Contender(f"ES, m = {size[1]}", f"EnsembleSampling({size[1]}, noise)")
+    if text in RECIPES or any(sign in text for sign in "(:."):
+        return Contender(text, text)
     names = one_of(text, [*POLICIES, *RECIPES])
     raise InvalidArgument("policy", text, f"{names}; see `ensample race --list`")
 
@@ -201,20 +177,12 @@ class Race(NamedTuple):
     runs: int
 
 
+EXACT = ("glm-tsl", "glm-fpl", "ucb-glm")  # fits that go through the whole history every round
+OTHERS = ("auto", "LinUCB", "epsilon")
 LINEAR = Race(USUAL, 10_000, 100)
-CLICKS = Race(
-    ("logistic", "glm-tsl", "glm-fpl", "ucb-glm", "greedy-logistic", "auto", "LinUCB", "epsilon"),
-    10_000,
-    20,
-)
-OFFERED_CLICKS = Race(  # without the exact fit, which goes through the whole history every round
-    ("logistic", "thompson-logistic", "greedy-logistic", "auto", "LinUCB", "epsilon"), 10_000, 20
-)
-CURVED = Race(
-    ("networks", "networks-3", "epsilon-network", "greedy-network", "auto", "LinUCB", "epsilon"),
-    1_000,
-    10,
-)
+CLICKS = Race(("logistic", *EXACT, "greedy-logistic", *OTHERS), 10_000, 20)
+OFFERED_CLICKS = Race(("logistic", "thompson-logistic", "greedy-logistic", *OTHERS), 10_000, 20)
+CURVED = Race(("networks", "networks-3", "epsilon-network", "greedy-network", *OTHERS), 1_000, 10)
 
 
 def usual_race(problem: Problem | Family) -> Race:

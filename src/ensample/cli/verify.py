@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import typer
 from rich.markup import escape
@@ -80,40 +80,27 @@ def verify(options: VerifyOptions) -> None:
     if scale is not Scale.QUICK:
         time = duration(total_cost(chosen, scale).seconds)
         errors.print(f"about {time} on two cores", highlight=False)
-    rows = run(chosen, scale, seed, options.power or pages, pages)
-    output.print(as_table(rows, scale, seed))
-    if json_file is not None:
-        write_json(rows, scale, seed, json_file)
-    if pages:
-        write_report(rows, scale, seed, html, markdown)
-    if any(row.outcome.verdict is Verdict.REFUTED for row in rows):
-        raise typer.Exit(REFUTED)
-
-
-def run(
-    claims: tuple[Claim, ...], scale: Scale, seed: int, power: bool, twins: bool
-) -> list[Checked]:
     with Bars() as bars:
-        bar = bars.add("claims", len(claims))
+        bar = bars.add("claims", len(chosen))
 
         def advance(done: int, coming: Claim | None) -> None:
             bar.show(done)
             bar.rename(coming.id if coming else "done")
 
-        return verify_claims(claims, scale, seed, advance, power, twins)
+        rows = verify_claims(chosen, scale, seed, advance, options.power or pages, pages)
+    output.print(as_table(rows, scale, seed))
+    if json_file is not None:
+        data: dict[str, Any] = {"scale": scale.value, "seed": seed}
+        data["false_alarm"] = SUITE_FALSE_ALARM
+        data["claims"] = [row.as_data() for row in rows]
+        write_whole(json_file, f"{json.dumps(data, indent=1, allow_nan=False)}\n".encode())
+    if pages:
+        write_pages(rows, scale, seed, html, markdown)
+    if any(row.outcome.verdict is Verdict.REFUTED for row in rows):
+        raise typer.Exit(REFUTED)
 
 
-def write_json(rows: list[Checked], scale: Scale, seed: int, path: Path) -> None:
-    answer = {
-        "scale": scale.value,
-        "seed": seed,
-        "false_alarm": SUITE_FALSE_ALARM,
-        "claims": [row.as_data() for row in rows],
-    }
-    write_whole(path, f"{json.dumps(answer, indent=1, allow_nan=False)}\n".encode())
-
-
-def write_report(
+def write_pages(
     rows: list[Checked], scale: Scale, seed: int, html: Path | None, markdown: Path | None
 ) -> None:
     from ensample.report.paper import Finding, page, write_document
@@ -162,17 +149,12 @@ def as_table(rows: list[Checked], scale: Scale, seed: int) -> Table:
         shown.add_column(name, justify=justify, no_wrap=is_number, overflow="fold")
     for row in rows:
         outcome, claim = row.outcome, row.claim
+        cells = [escape(claim.statement), claim.kind.value] if statements else []
         margin = f"{outcome.margin:+.1%}" if abs(outcome.margin) < 100 else f"{outcome.margin:+.1e}"
-        shown.add_row(
-            claim.id,
-            *((escape(claim.statement), claim.kind.value) if statements else ()),
-            terminal(outcome.measured),
-            f"{outcome.relation} {terminal(outcome.bound)}",
-            margin,
-            *((strongest(row),) if powered else ()),
-            f"[{COLOURS[outcome.verdict]}]{verdict_of(row)}[/]",
-            f"{row.seconds:.1f} s",
-        )
+        cells += [terminal(outcome.measured), f"{outcome.relation} {terminal(outcome.bound)}"]
+        cells += [margin, *([strongest(row)] if powered else [])]
+        verdict = f"[{COLOURS[outcome.verdict]}]{verdict_of(row)}[/]"
+        shown.add_row(claim.id, *cells, verdict, f"{row.seconds:.1f} s")
     return shown
 
 
