@@ -11,7 +11,7 @@ import ensample as es
 from ensample import _core
 from ensample.arms import Rows
 from ensample.models import FreshEnsemble, LinearEnsemble
-from ensample.models.ridge import effective_count, new_ridge, next_calibration, ridge_views
+from ensample.models.ridge import effective_count, new_ridge, ridge_views
 
 pytestmark = pytest.mark.usefixtures("level")
 
@@ -121,7 +121,7 @@ def test_fresh_members_are_drawn_from_the_aged_history(rate: float) -> None:
         G, aged, prior_age = kept * G + np.outer(x, x), kept * aged, kept * prior_age
         if last == 0.0:
             last = float(count)
-        elif count >= next_calibration(last, rate):
+        elif count >= last + 0.25 * effective_count(last, rate):
             added = ageing * math.log2(1.0 + (count - last) / effective_count(last, rate))
             aged, prior_age, last = aged + added * G, prior_age + added, float(count)
     np.testing.assert_allclose(gram_root.T @ gram_root, G, rtol=1e-10, atol=1e-10)

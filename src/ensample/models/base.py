@@ -129,17 +129,16 @@ class Model(Chooser):
         return None
 
     def choose(self, round: int, offer: Offer) -> Choice:
-        member = self.acting_member(round, offer)
+        if self.rule is None:
+            member = round if self.size is None else 0
+        else:
+            member = self.acting_member(self.rule, round, offer)
         arm, x = self.at(round).best(member, offer)
         return member, arm, x
 
-    def acting_member(self, round: int, offer: Offer) -> int:
-        """Return the member that acts in a round. A rule may be the user's own."""
-        size, rule = self.size, self.rule
-        if size is None:
-            return round
-        if rule is None:
-            return 0
+    def acting_member(self, rule: MemberRule, round: int, offer: Offer) -> int:
+        """Return the member that acts in a round by a rule, which may be the user's own."""
+        size = self.size or 1
         promises = self._promises(round, offer) if rule.looks else no_promises
         member = rule.choose(round, size, self.address, promises)
         if type(member) is not int or not 0 <= member < size:
@@ -290,33 +289,22 @@ class EnsemblePlan(Protocol):
     @property
     def half_life(self) -> float | None: ...
 
-    @property
-    def unit_scale(self) -> float:
-        """The scale of the perturbations; 1 if the size of the noise is still to multiply it."""
+    # What follows from them
 
     @property
-    def initial_law(self) -> InitialLaw:
-        """P_I of a linear model: W at sqrt(lam) times the scale, or as given."""
-
+    def unit_scale(self) -> float: ...  # of perturbations; 1 if sigma is still to multiply it
     @property
-    def reward_law(self) -> Perturbation:
-        """P_R: Z at the scale, or as given."""
-
+    def initial_law(self) -> InitialLaw: ...  # P_I of a linear model
     @property
-    def rate(self) -> float:
-        """The rate at which the past fades, log 2 / half_life; 0 if nothing is forgotten."""
-
+    def reward_law(self) -> Perturbation: ...  # P_R
     @property
-    def boldness(self) -> float:
-        """The factor of the size of the noise where the scale is "auto"."""
-
+    def rate(self) -> float: ...  # at which the past fades, log 2 / half_life; 0 if it does not
     @property
-    def draws_fresh(self) -> bool:
-        """True if the ensemble is drawn anew each round."""
-
+    def boldness(self) -> float: ...  # the factor of sigma where the scale is "auto"
     @property
-    def ageing_rate(self) -> float:
-        """The variance that a perturbation gains when observations double, over its first."""
+    def draws_fresh(self) -> bool: ...  # True if the ensemble is drawn anew each round
+    @property
+    def ageing_rate(self) -> float: ...  # what a variance gains when the observations double
 
     def prior(self, arms: Arms) -> float | Unknown:
         """Return the regularization of a linear model, or what is to be learned of the scales."""

@@ -51,7 +51,7 @@ class LinearEnsemble(LinearModel):
         self.size = self._drawn_size = plan.size
         self.initial: InitialLaw = plan.initial_law
         self.law = plan.reward_law
-        self.has_usual_scale = type(self).inflation is LinearEnsemble.inflation
+        self.is_usual = self.origin is None and type(self).inflation is LinearEnsemble.inflation
         self.whitened = link is not None and plan.initial is None  # W is in units of the prior
         if self.whitened:
             self.initial = Gaussian(plan.unit_scale)
@@ -71,11 +71,12 @@ class LinearEnsemble(LinearModel):
         return 1.0 if self.unknown is None else self.boldness * self.sigma
 
     def choose(self, round: int, offer: Offer) -> Choice:
-        usual = self.has_usual_scale and self.origin is None and type(self.rule) is UniformMember
+        usual = self.is_usual and type(self.rule) is UniformMember
         if not usual or offer.rows is None or offer.searched:
             return super().choose(round, offer)
-        member = int(self.address.uniform(round) * self.size)
-        factor = self.boldness * (math.sqrt(self.known.noise[0]) or 1.0) if self.unknown else 1.0
+        member, factor = int(self.address.uniform(round) * self.size), 1.0
+        if self.unknown is not None:
+            factor = self.boldness * (math.sqrt(self.known.noise[0]) or 1.0)
         known = self.in_known_units(offer) if self.learns_sizes else offer
         arm = _core.best_arm_of_member(self.state, self.sums, factor, member, known.by_coordinate)
         return member, arm, offer.each[arm]

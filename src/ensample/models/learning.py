@@ -72,10 +72,11 @@ class Learning:
         ordinary = -ORDINARY_REWARD <= y <= ORDINARY_REWARD and (arm >= 0 or model.is_ordinary(x))
         if not (self._learns_at_once and ordinary):
             return self.learn_all((observation,))
-        self.pending = self.version, (observation,), None
+        entries = (observation,)
+        self.pending = self.version, entries, None
         try:
             model.learn(round, arm, x, y)
-            self._enter((observation,))
+            self._enter(entries)
             self.version += 1
             self.pending = None
         except BaseException:

@@ -63,12 +63,12 @@ class ThetaModel(Model):
         """Return theta_t, where the model of each round is drawn: a function of (seed, round)."""
         raise NotImplementedError
 
-    def drawn_theta(self, round: int) -> FloatArray:
-        """Return `draw`, kept until the round or the state changes."""
-        count = self.count
-        if self._drawn is None or self._drawn[:2] != (round, count):
-            self._drawn = round, count, self.draw(round)
-        return self._drawn[2]
+    def drawn_theta(self, member: int) -> FloatArray:
+        """Return `draw` of round number `member`, kept until the round or the state changes."""
+        count, kept = self.count, self._drawn
+        if kept is None or kept[0] != member or kept[1] != count:
+            self._drawn = kept = member, count, self.draw(member)
+        return kept[2]
 
     def in_known_units(self, offer: Offer) -> Offer:
         """Return the offer in the units in which members act."""
@@ -210,7 +210,7 @@ class LinearModel(ThetaModel):
 
     def in_known_units(self, offer: Offer) -> Offer:
         """Return the offer, with features that were never played in units of its own."""
-        if offer.rows is None or not self.lacks_sizes():
+        if not self.learns_sizes or offer.rows is None or not self.lacks_sizes():
             return offer
         known, here = self.known.sizes[: offer.dim], np.sqrt(np.square(offer.rows).mean(axis=0))
         keep = (known > 0.0) | (here == 0.0)
@@ -265,8 +265,7 @@ class DrawnModel(LinearModel):
 
     size = None
 
-    def theta(self, member: int) -> FloatArray:
-        return self.drawn_theta(member)
+    theta = ThetaModel.drawn_theta
 
 
 def best_for(theta: FloatArray, offer: Offer) -> tuple[int | None, FloatArray]:

@@ -10,11 +10,7 @@ import numpy as np
 
 from ensample.types import FloatArray
 
-FREE_PRIOR = (
-    1e-15  # of an intercept, in observations: next to none, and V can be inverted before the first
-)
-GROWTH = 1.25  # of the number of observations between two calibrations
-MIN_STRENGTH, MAX_STRENGTH = 1e-6, 1e6  # of lam where it is learned, for features of size 1
+FREE_PRIOR = 1e-15  # of an intercept, in observations: V can be inverted before the first
 # rows of a ridge regression's state beside its three matrices; more where the past fades
 VECTORS, FADING_VECTORS = (9, 2)
 SCALES = 6  # rows of `Scales`
@@ -42,22 +38,8 @@ def ridge_views(state: FloatArray) -> Ridge:
     """Return the parts of a state."""
     d = state.shape[1]
     vectors = state[3 * d :]
-    target, target_low, mean, seen, information, prior, gain = vectors[:7]
-    return Ridge(
-        gram=state[:d],
-        gram_low=state[d : 2 * d],
-        inverse=state[2 * d : 3 * d],
-        target=target,
-        target_low=target_low,
-        mean=mean,
-        seen=seen,
-        information=information,
-        prior=prior,
-        gain=gain,
-        squares=vectors[7:9],
-        lengths=vectors[9:10],
-        rate=vectors[10:],
-    )
+    matrices = state[:d], state[d : 2 * d], state[2 * d : 3 * d]
+    return Ridge._make([*matrices, *vectors[:7], vectors[7:9], vectors[9:10], vectors[10:]])
 
 
 def new_ridge(dim: int, prior: float | FloatArray, rate: float = 0.0) -> FloatArray:
@@ -112,11 +94,3 @@ def first_prior(sizes: FloatArray, lam: float, intercept: bool) -> FloatArray:
 def effective_count(count: float, rate: float) -> float:
     """Return 1 + g + ... + g^(count - 1), g = exp(-rate): the effective number of observations."""
     return math.expm1(-rate * count) / math.expm1(-rate) if rate > 0.0 else count
-
-
-def next_calibration(count: float, rate: float) -> float:
-    """Return the number of observations at which scales are learned after they were at `count`.
-
-    A quarter of the observations is new then.
-    """
-    return count + (GROWTH - 1.0) * effective_count(count, rate)

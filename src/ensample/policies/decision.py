@@ -13,6 +13,10 @@ LAST_ROUND = 1 << 62
 UNNUMBERED = -1  # features that are not a standing arm's, or arms that have no numbers
 
 
+fields_of_reward = attrgetter("_round", "_arm", "_features", "_propensity", "_standing")
+"""Round, arm, features, propensity and standing of a decision, by one call."""
+
+
 def read_only(path: str) -> Any:
     """Return a property that reads an attribute without a call of Python."""
     return property(attrgetter(path))

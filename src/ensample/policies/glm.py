@@ -14,6 +14,7 @@ from ensample import _core
 from ensample.arms import Arms
 from ensample.models import DrawnModel, GeneralizedLinear, LinearModel, Model
 from ensample.models.exact import ExactModel, root_of
+from ensample.models.linear import ThetaModel
 from ensample.models.neural import Trained
 from ensample.perturbations.laws import standard_normals
 from ensample.policies.recipe import Recipe
@@ -77,8 +78,7 @@ class ExactDraw(ExactModel):
         super().__init__(LinearModel(arms.dim, recipe.prior(arms), recipe.rate, link), arms)
         self.address, self.scale = address, recipe.unit_scale
 
-    def theta(self, member: int) -> FloatArray:
-        return self.drawn_theta(member)
+    theta = ThetaModel.drawn_theta
 
     def draw(self, round: int) -> FloatArray:
         return self.draw_from(self.address.generator(Stream.PERTURBATION, round))

@@ -16,7 +16,7 @@ from ensample.models import Model
 from ensample.models.learning import Observation
 from ensample.models.search import recall
 from ensample.policies.bookkeeping import UNKNOWN, Bookkeeping, LogSink
-from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Decision, read_only
+from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Decision, fields_of_reward, read_only
 from ensample.policies.diagnostics import Diagnostics, SampledPropensities, diagnose, sampled
 from ensample.policies.log import Log
 from ensample.policies.notebook import policy_html
@@ -151,12 +151,13 @@ class Policy:
                     expected = "None where a decision or an arm is given"
                     raise InvalidArgument("round", round, expected)
                 decision = books.find_round(round)
-            if type(decision) is Decision and books.open.get(decision.round) is decision:
-                arm, known = decision.arm, decision.propensity  # the usual case at once
-                number = arm if decision.standing and arm is not None else UNNUMBERED
-                share = UNKNOWN if known is None else known
-                observation = decision.round, number, decision.features, y, share
-            else:
+            observation = None
+            if type(decision) is Decision:  # the usual case at once
+                number, arm, x, known, standing = fields_of_reward(decision)
+                if books.open.get(number) is decision:
+                    chosen = arm if standing and arm is not None else UNNUMBERED
+                    observation = number, chosen, x, y, UNKNOWN if known is None else known
+            if observation is None:
                 observation = books.observation(decision, y, books.round, ())
             if self._offers:
                 self._offers.clear()
