@@ -10,8 +10,8 @@ import ensample as es
 from ensample.problems import Noise
 from ensample.problems.problem import ContextualProblem, FiniteProblem
 from ensample.simulation import dispatch
-from ensample.simulation.dispatch import KERNELS, Evaluation, simulates
-from ensample.simulation.linear_kernels import lazy_ensemble
+from ensample.simulation.dispatch import KERNELS, Evaluation, plays, simulates
+from ensample.simulation.kernels import MEMBERS, stored_options
 
 FAMILY = es.problem("sphere", dim=3, arms=5, noise=0.4)
 ARMS = es.FiniteArms(np.eye(2))
@@ -179,7 +179,8 @@ def test_what_is_not_known_differs_from_what_would_have_been_simulated() -> None
 
 def test_a_kernel_can_be_registered_for_a_type_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KERNELS, (Plain, FiniteProblem), [])
-    simulates(Plain, FiniteProblem, Evaluation.LAZY)(lazy_ensemble)
+    simulate = plays("lazy_ensemble", stored_options, *MEMBERS)
+    simulates(Plain, FiniteProblem, Evaluation.LAZY)(simulate)
     own, parent = (
         es.simulate(each, FAMILY, 50, 4) for each in (Plain(5, 0.4), es.EnsembleSampling(5, 0.4))
     )

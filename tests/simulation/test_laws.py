@@ -11,7 +11,7 @@ from scipy import stats
 import ensample as es
 from ensample.randomness import RunGenerators
 from ensample.simulation.dispatch import RunSettings, SimulatedRun
-from ensample.simulation.logistic_kernels import is_prior_representable
+from ensample.simulation.kernels import is_prior_representable
 from evidence import holds
 from naive.lazy import lazy_pulls
 

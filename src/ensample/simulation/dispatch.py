@@ -3,13 +3,12 @@
 A kernel is registered for one type of recipe, one kind of problem, `FiniteProblem` (finitely many
 arms) or `ContextualProblem` (arms that change every round, or the ball), and one type of model:
 
-    @simulates(LinUCB, FiniteProblem, Evaluation.EAGER)
-    def linucb(recipe: LinUCB, run: SimulatedRun) -> Outcome:
-        return run.play("linucb", factor=recipe.factor)
+    simulates(LinUCB, FiniteProblem, Evaluation.EAGER)(
+        plays("linucb", lambda recipe: {"factor": recipe.factor})
+    )
 
-The type must match exactly, since a subclass may decide otherwise than its parent. A subclass that
-decides alike is registered itself: `simulates(Mine, FiniteProblem, Evaluation.EAGER)(linucb)`. Any
-other recipe is simulated by its live policy.
+The type must match exactly, since a subclass may decide otherwise than its parent; one that decides
+alike is registered itself. Any other recipe is simulated by its live policy.
 """
 
 import threading
@@ -104,41 +103,48 @@ class Kernel(NamedTuple):
 
     evaluation: Evaluation
     simulate: Simulate
-    unless: Callable[[Any], str]  # returns why it cannot run a recipe of that type; empty if it can
+    reasons: tuple[Callable[[Any], str], ...]  # each returns why it cannot run a recipe, or ""
     model: type[RewardModel]
 
     def why_not(self, recipe: Recipe) -> str:
         """Return why it cannot run a recipe; empty if it can."""
         if type(recipe.model) is not self.model:
             return f"this kernel does not know model={recipe.model!r}"
-        return self.unless(recipe)
+        return next(filter(None, (reason(recipe) for reason in self.reasons)), "")
 
 
 KERNELS: dict[tuple[type[Recipe], type], list[Kernel]] = defaultdict(list)
 """Kernels by type of recipe and of problem, the fastest first."""
 
 
-def never(recipe: Recipe) -> str:
-    """Return no reason against any recipe."""
-    return ""
-
-
 def simulates(
     recipe: type[Recipe],
     problem: type[FiniteProblem] | type[ContextualProblem],
     evaluation: Evaluation,
-    unless: Callable[[Any], str] = never,
+    *reasons: Callable[[Any], str],
     model: type[RewardModel] = Linear,
 ) -> Callable[[AnySimulate], AnySimulate]:
-    """Register a function for recipes of this type, but for those that `unless` objects to."""
+    """Register a function for recipes of this type, but for those that a reason speaks against."""
 
     def register(simulate: AnySimulate) -> AnySimulate:
         kernels = KERNELS[recipe, problem]
-        kernels.append(Kernel(evaluation, simulate, unless, model))
+        kernels.append(Kernel(evaluation, simulate, reasons, model))
         kernels.sort(key=lambda kernel: FASTEST_FIRST.index(kernel.evaluation))
         return simulate
 
     return register
+
+
+def plays(
+    kernel: str | Callable[[Any], str], options: Callable[[Any], dict[str, Any]], *streams: str
+) -> Simulate:
+    """Return a function that simulates a recipe by a kernel of the core with these options."""
+
+    def simulate(recipe: Recipe, run: SimulatedRun) -> Outcome:
+        name = kernel if isinstance(kernel, str) else kernel(recipe)
+        return run.play(name, *streams, **options(recipe))
+
+    return simulate
 
 
 def kernel_for(

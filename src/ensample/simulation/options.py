@@ -73,7 +73,7 @@ def factor_of(recipe: Recipe) -> Inflation:
     return Inflation(recipe.boldness, learned=True) if recipe.calibrates else NO_INFLATION
 
 
-# Reasons against a kernel; empty texts where there is none
+# --- Reasons why a kernel cannot simulate a recipe; empty texts where there is none
 
 
 def why_not_fading(recipe: Recipe) -> str:
@@ -97,6 +97,12 @@ def why_not_laws(recipe: PerturbationRecipe) -> str:
     return next(unknown, "")
 
 
+def why_not_sums(recipe: PerturbationRecipe) -> str:
+    """Without standing arms only sums of Gaussian perturbations can be drawn at once."""
+    reason = f"without standing arms {recipe.reward_law!r} has no sums to draw"
+    return "" if type(recipe.reward_law) is Gaussian else reason
+
+
 def why_not_members(recipe: PerturbationRecipe) -> str:
     if recipe.intercept and not recipe.calibrates:
         return 'kernels know an intercept only where scale="auto"'
@@ -105,13 +111,13 @@ def why_not_members(recipe: PerturbationRecipe) -> str:
 
 
 def why_not_lazy(recipe: PerturbationRecipe) -> str:
-    """Return why a kernel that computes one member a round cannot run a recipe."""
+    """Only the member that acts is computed."""
     optimistic = type(recipe.member) is OptimisticMember
     reason = "the optimistic rule looks at every member" if optimistic else ""
     return why_not_members(recipe) or reason
 
 
 def why_not_moving(recipe: PerturbationRecipe) -> str:
-    """Return why a kernel without standing arms cannot run a recipe."""
+    """There are no standing arms."""
     reason = "kernels know an intercept only where finitely many arms stand"
     return why_not_fading(recipe) or (reason if recipe.intercept else why_not_lazy(recipe))

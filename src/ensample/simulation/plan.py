@@ -16,8 +16,7 @@ from ensample.policies.recipe import Recipe
 from ensample.problems import BernoulliNoise, Family, LinearProblem, Problem
 from ensample.problems.problem import ContextualProblem, FiniteProblem, with_constant
 from ensample.randomness import RunGenerators
-from ensample.simulation import linear_kernels as linear_kernels  # registers kernels
-from ensample.simulation import logistic_kernels as logistic_kernels
+from ensample.simulation import kernels as kernels  # registers them
 from ensample.simulation.dispatch import Evaluation, Kernel, RunSettings, SimulatedRun, kernel_for
 from ensample.simulation.live import RunLog, run_live
 from ensample.types import FloatArray, IntArray
