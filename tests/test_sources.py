@@ -39,7 +39,7 @@ def test_no_two_modules_define_a_class_of_one_name() -> None:
     }
     assert not others, f"give each a name of its own: {others}"
     assert set(found) == ON_BOTH_ENDS | TWO_WORDS, "an exception that is not needed any more"
-    ends = {"service/schemas.py", "client/answers.py", "policies/decision.py"}
+    ends = {"service/schemas.py", "client/calls.py", "policies/decision.py"}
     assert {module for name in ON_BOTH_ENDS for module in found[name]} <= ends
 
 

@@ -53,7 +53,7 @@ HEADS = ("gamma", "p", "gamma, typical", "p, typical", "bound", "regret")
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasureOptions(ProblemOptions):
+class MeasureCommandOptions(ProblemOptions):
     horizon: int = option(1000, "T, the number of rounds")
     runs: int = option(20, "replicates, each with a problem and noise of its own")
     policies: str = option(
@@ -67,7 +67,7 @@ class MeasureOptions(ProblemOptions):
     as_json: bool = option(False, "print JSON for programs", "--json")
 
 
-def measure(options: MeasureOptions) -> None:
+def measure(options: MeasureCommandOptions) -> None:
     """Measure gamma and p of the general theorem for policies on one problem, and what its bound
     then says.
 

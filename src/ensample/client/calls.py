@@ -80,7 +80,7 @@ class Explained(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Call(Generic[T]):
+class Request(Generic[T]):
     """A request and how its answer is read. `is_safe`: to send it twice is to send it once."""
 
     method: str
@@ -91,14 +91,14 @@ class Call(Generic[T]):
     is_safe: bool = True
 
 
-def experiments() -> Call[list[str]]:
+def experiments() -> Request[list[str]]:
     """Return the names of the experiments."""
-    return Call("GET", "/v1/experiments", lambda answer: list(answer["experiments"]))
+    return Request("GET", "/v1/experiments", lambda answer: list(answer["experiments"]))
 
 
-def experiment(name: str) -> Call[ExperimentView]:
+def experiment(name: str) -> Request[ExperimentView]:
     """Return an experiment as it is now."""
-    return Call("GET", path_of(name), reader(ExperimentView))
+    return Request("GET", path_of(name), reader(ExperimentView))
 
 
 def create(
@@ -111,7 +111,7 @@ def create(
     floor: float | None = None,
     baseline: tuple[str, float] | None = None,
     seed: int | None = None,
-) -> Call[ExperimentView]:
+) -> Request[ExperimentView]:
     """Make an experiment; the same call again changes nothing, another is refused (409).
 
     Recipe, features and reward are objects of this library, or dicts such as
@@ -122,7 +122,7 @@ def create(
     if reward is not None:
         body["reward"] = plain("reward", described(reward))
         body["reward"].pop("kind", None)
-    return Call("PUT", path_of(experiment), reader(ExperimentView), body)
+    return Request("PUT", path_of(experiment), reader(ExperimentView), body)
 
 
 def decide(
@@ -135,7 +135,7 @@ def decide(
     active: bool = True,
     dry_run: bool = False,
     targeting_key: str | None = None,
-) -> Call[Decision]:
+) -> Request[Decision]:
     """Choose an action. The arguments are those of `ensample.Experiment.decide`.
 
     With a `targeting_key` the decision lasts: whoever it stands for has the same action for a
@@ -147,18 +147,18 @@ def decide(
     )
     body |= {"active": active, "dry_run": dry_run}
     check_labels(body, "id", "targetingKey")
-    return Call("POST", path_of(experiment, "decide"), read_decision, with_id(body))
+    return Request("POST", path_of(experiment, "decide"), read_decision, with_id(body))
 
 
 def decide_all(
     experiment: str, questions: Iterable[Mapping[str, Any]]
-) -> Call[list[Decision | ServiceError]]:
+) -> Request[list[Decision | ServiceError]]:
     """Make many decisions with one commit, of dicts with `context`, `actions`, `id` and so on.
 
     A question that is refused has its error as its answer.
     """
     body = [with_id(plain(f"questions[{place}]", item)) for place, item in enumerate(questions)]
-    return Call("POST", path_of(experiment, "decide"), each(read_decision), body)
+    return Request("POST", path_of(experiment, "decide"), each(read_decision), body)
 
 
 def reward(
@@ -168,7 +168,7 @@ def reward(
     *,
     action: str | None = None,
     key: str | None = None,
-) -> Call[Outcome]:
+) -> Request[Outcome]:
     """Send the reward of a decision; return what became of it.
 
     "duplicate" may be this very reward, where a first attempt arrived and its answer did not. Of
@@ -177,12 +177,12 @@ def reward(
     body = given(value=value, action=action, key=key or new_id())
     check_labels(body, "action", "key")
     path = path_of(experiment, "decisions", id_of(id), "reward")
-    return Call("POST", path, read_outcome, body)
+    return Request("POST", path, read_outcome, body)
 
 
 def reward_all(
     experiment: str, rewards: Mapping[str, float] | Sequence[Mapping[str, Any]]
-) -> Call[list[Outcome | ServiceError]]:
+) -> Request[list[Outcome | ServiceError]]:
     """Send many rewards with one commit.
 
     They are a dict from ids to values, or dicts with `id`, `value`, `action` and `key`.
@@ -191,20 +191,20 @@ def reward_all(
         rewards = [{"id": id, "value": value} for id, value in rewards.items()]
     items = [plain(f"rewards[{place}]", item) for place, item in enumerate(rewards)]
     body = [{"key": new_id()} | item for item in items]
-    return Call("POST", path_of(experiment, "rewards"), each(read_outcome), body)
+    return Request("POST", path_of(experiment, "rewards"), each(read_outcome), body)
 
 
-def activate(experiment: str, id: str | Decision) -> Call[Outcome]:
+def activate(experiment: str, id: str | Decision) -> Request[Outcome]:
     """Say that a decision made with `active=False` was shown."""
-    return Call("POST", path_of(experiment, "decisions", id_of(id), "activate"), read_outcome)
+    return Request("POST", path_of(experiment, "decisions", id_of(id), "activate"), read_outcome)
 
 
 def activate_all(
     experiment: str, ids: Iterable[str | Decision]
-) -> Call[list[Outcome | ServiceError]]:
+) -> Request[list[Outcome | ServiceError]]:
     """Activate many decisions with one commit."""
     body = [{"id": id_of(id)} for id in ids]
-    return Call("POST", path_of(experiment, "activations"), each(read_outcome), body)
+    return Request("POST", path_of(experiment, "activations"), each(read_outcome), body)
 
 
 def event(
@@ -214,33 +214,35 @@ def event(
     *,
     event: str = "reward",
     key: str | None = None,
-) -> Call[EventOutcome]:
+) -> Request[EventOutcome]:
     """Send the reward of the decision that a targeting key has."""
     body: dict[str, Any] = {"experiment": experiment, "targetingKey": targeting_key, "event": event}
     body |= {"value": value, "key": key or new_id()}
     check_labels(body, "experiment", "targetingKey", "key")
-    return Call("POST", "/v1/events", reader(EventOutcome), plain("event", body))
+    return Request("POST", "/v1/events", reader(EventOutcome), plain("event", body))
 
 
-def explain(experiment: str, id: str | Decision) -> Call[Explained]:
+def explain(experiment: str, id: str | Decision) -> Request[Explained]:
     """Return how a decision came about: votes, scores and features of the time."""
-    return Call("GET", path_of(experiment, "decisions", id_of(id)), reader(Explained))
+    return Request("GET", path_of(experiment, "decisions", id_of(id)), reader(Explained))
 
 
 def change(
     experiment: str, *, add: Any = None, remove: Iterable[str] | None = None
-) -> Call[ExperimentView]:
+) -> Request[ExperimentView]:
     """Add and remove actions."""
     body = given(add=add, remove=None if remove is None else list(remove))
-    return Call("POST", path_of(experiment, "actions"), reader(ExperimentView), body)
+    return Request("POST", path_of(experiment, "actions"), reader(ExperimentView), body)
 
 
-def pause(experiment: str, paused: bool = True) -> Call[ExperimentView]:
+def pause(experiment: str, paused: bool = True) -> Request[ExperimentView]:
     """Decide nothing for a while, or again; rewards are taken all the time."""
-    return Call("POST", path_of(experiment, "pause"), reader(ExperimentView), {"paused": paused})
+    return Request("POST", path_of(experiment, "pause"), reader(ExperimentView), {"paused": paused})
 
 
-def evaluate(experiment: str, policies: Sequence[Any], **more: Any) -> Call[list[dict[str, Any]]]:
+def evaluate(
+    experiment: str, policies: Sequence[Any], **more: Any
+) -> Request[list[dict[str, Any]]]:
     """Return what other policies would have earned on the log.
 
     They are "uniform", "logged", "action:NAME" or recipes.
@@ -248,10 +250,10 @@ def evaluate(experiment: str, policies: Sequence[Any], **more: Any) -> Call[list
     targets = [policy if isinstance(policy, str) else described(policy) for policy in policies]
     body = plain("evaluate", {"policies": targets, **more})
     path = path_of(experiment, "evaluate")
-    return Call("POST", path, lambda answer: list(answer["evaluations"]), body)
+    return Request("POST", path, lambda answer: list(answer["evaluations"]), body)
 
 
-def learn(experiment: str, path: LogFile) -> Call[int]:
+def learn(experiment: str, path: LogFile) -> Request[int]:
     """Learn the rewards of a log from elsewhere, .parquet, .jsonl or .dsjson; return how many.
 
     What is sent twice is learned twice.
@@ -263,15 +265,15 @@ def learn(experiment: str, path: LogFile) -> Call[int]:
         expected = f"a file that can be read ({error.strerror})"
         raise InvalidArgument("path", os.fspath(path), expected) from None
     read = lambda answer: int(answer["learned"])  # noqa: E731
-    return Call("POST", address, read, content=content, is_safe=False)
+    return Request("POST", address, read, content=content, is_safe=False)
 
 
-def log(experiment: str, path: LogFile) -> Call[None]:
+def log(experiment: str, path: LogFile) -> Request[None]:
     """Return the log in the format that the file's name says."""
     suffix = Path(path).suffix
     if suffix not in FORMATS:
         raise InvalidArgument("path", os.fspath(path), "a file .parquet, .jsonl or .dsjson")
-    return Call("GET", f"{path_of(experiment, 'log')}?format={suffix[1:]}", lambda _: None)
+    return Request("GET", f"{path_of(experiment, 'log')}?format={suffix[1:]}", lambda _: None)
 
 
 def path_of(experiment: str, *parts: str) -> str:

@@ -18,7 +18,7 @@ import httpx
 
 from ensample.checks import number, whole
 from ensample.client import calls
-from ensample.client.calls import Call, refusal
+from ensample.client.calls import Request, refusal
 from ensample.errors import EnsampleError, ServiceError, WrongType
 from ensample.files import write_whole
 from ensample.version import __version__
@@ -34,7 +34,7 @@ PERHAPS_DONE = (502, 504)  # of a proxy, which does not know
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0  # seconds
 
 
-def pause_before_next(call: Call[Any], found: Found, attempt: int) -> float | None:
+def pause_before_next(call: Request[Any], found: Found, attempt: int) -> float | None:
     """Return the seconds until a call is worth another attempt; None if it is not.
 
     They double, and are drawn from half to all of that: clients that failed together should not
@@ -55,7 +55,7 @@ def pause_before_next(call: Call[Any], found: Found, attempt: int) -> float | No
     return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**attempt) * random.uniform(0.5, 1.0)
 
 
-def answer_of(call: Call[T], found: Found) -> T:
+def answer_of(call: Request[T], found: Found) -> T:
     """Return the answer of the service; `ServiceError` where it refuses or says nothing."""
     if not isinstance(found, httpx.Response):
         raise unreachable(found) from found
@@ -104,7 +104,7 @@ class Connection:
         limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
         return {"limits": limits, "verify": self.url.startswith("https://")}
 
-    def request(self, call: Call[Any]) -> dict[str, Any]:
+    def request(self, call: Request[Any]) -> dict[str, Any]:
         """Return the arguments of `request` of httpx."""
         content = call.content
         if call.body is not None:
@@ -132,7 +132,7 @@ if TYPE_CHECKING:
         def __get__(self, client: Any, kind: Any) -> Any: ...
 
 
-def method(make: "Callable[P, Call[T]]") -> "Method[P, T]":
+def method(make: "Callable[P, Request[T]]") -> "Method[P, T]":
     """Return the method that sends the call that `make` describes, with its name and docstring."""
 
     def send(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -189,7 +189,7 @@ class Client(Methods):
         self._is_own = http is None
         self._http = httpx.Client(**self._connection.pool(100)) if http is None else http
 
-    def _answer(self, call: Call[T]) -> T:
+    def _answer(self, call: Request[T]) -> T:
         for attempt in range(self._connection.attempts):
             found = self._send(call)
             pause = pause_before_next(call, found, attempt)
@@ -198,7 +198,7 @@ class Client(Methods):
             time.sleep(pause)
         return answer_of(call, found)
 
-    def _send(self, call: Call[Any]) -> Found:
+    def _send(self, call: Request[Any]) -> Found:
         try:
             return self._http.request(**self._connection.request(call))
         except httpx.TransportError as error:
@@ -257,7 +257,7 @@ class AsyncClient(Methods):
         options = self._connection.pool(concurrency)
         self._http = httpx.AsyncClient(**options) if http is None else http
 
-    async def _answer(self, call: Call[T]) -> T:
+    async def _answer(self, call: Request[T]) -> T:
         for attempt in range(self._connection.attempts):
             found = await self._send(call)
             pause = pause_before_next(call, found, attempt)
@@ -266,7 +266,7 @@ class AsyncClient(Methods):
             await asyncio.sleep(pause)
         return answer_of(call, found)
 
-    async def _send(self, call: Call[Any]) -> Found:
+    async def _send(self, call: Request[Any]) -> Found:
         self._check_loop()
         try:
             async with self._slots:
