@@ -159,7 +159,7 @@ def test_one_decision_is_one_decision() -> None:
     experiment = es.Experiment("shop", actions=["a", "b"], baseline=("a", 0.5))
     experiment.reward(experiment.decide(), 1)
     summary = summary_of(experiment)
-    assert lift_words(summary, looks(summary)).endswith("over 1 decision.")
+    assert lift_words(looks(summary)[-1], 1.0).endswith("over 1 decision.")
 
 
 def waiting_shop(now: list[float], decisions: int, default: float | None = 0.0) -> es.Experiment:

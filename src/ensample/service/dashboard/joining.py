@@ -10,34 +10,28 @@ left out.
 import heapq
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from ensample.experiments.events import Activated, Decided, Expired, Rewarded
+from ensample.experiments.events import Activated, Decided, Rewarded
 from ensample.experiments.reward import Reward
 from ensample.service.dashboard.lift import Gain
 
 SLOTS = 44  # of delays: from a millisecond to 2^43 of them, by factors of 2
 
 
+@dataclass(slots=True)
 class Pending:
     """A decision until it is handed on."""
 
-    __slots__ = (
-        "action",
-        "active",
-        "came",
-        "closed",
-        "gain",
-        "held",
-        "provisional",
-        "reward",
-        "time",
-    )
-
-    def __init__(self, time: int, action: int, active: bool, held: bool, gain: Gain | None) -> None:
-        self.time, self.action, self.active, self.held, self.gain = time, action, active, held, gain
-        self.reward: float | None = None
-        self.provisional: float | None = None  # as it is counted until the wait is over
-        self.came, self.closed = False, False  # whether a reward came, rather than the default
+    time: int
+    action: int
+    active: bool
+    held: bool
+    gain: Gain | None
+    reward: float | None = None
+    provisional: float | None = None  # as it is counted until the wait is over
+    came: bool = False  # whether a reward came, rather than the default
+    closed: bool = False
 
 
 class Delays:
@@ -50,7 +44,7 @@ class Delays:
         self.counts[min(max(microseconds // 1_000, 0).bit_length(), SLOTS - 1)] += 1
 
     def quantile(self, share: float) -> float | None:
-        """In seconds, to a factor of 2: the upper end of the slot that it falls into."""
+        """Return a quantile in seconds: the upper end of the slot that it falls into."""
         needed, seen = share * sum(self.counts), 0
         for slot, count in enumerate(self.counts):
             seen += count
@@ -72,9 +66,7 @@ class Joining:
         self.within = 0  # decisions that were shown and are within their wait
         self.wait = rules.wait_microseconds
         self.delays = Delays()
-        self.shown = self.joined = (
-            0  # decisions that were shown, and those of them that a reward came for
-        )
+        self.shown = self.joined = 0  # decisions that were shown, and those that a reward came for
         self.settled = self.settled_joined = 0  # of those that were handed on
         self._open: dict[str, Pending] = {}
         self._queue: deque[Pending] = deque()
@@ -120,9 +112,6 @@ class Joining:
             self.revise(pending, pending.reward)
         if self.rules.rule == "first":
             self._close(event.id)
-
-    def expired(self, event: Expired) -> None:
-        self.expire(event.time, event.most)
 
     def expire(self, time: int, most: int | None = None) -> None:
         """Close what is due, as `State.due_at`: the earliest deadlines first, at most so many."""

@@ -1,6 +1,7 @@
 """Sums of an experiment's events for its page: a fold that goes on where it stopped."""
 
 from collections import deque
+from dataclasses import dataclass
 from itertools import pairwise
 from operator import mul
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ import numpy as np
 
 from ensample.evaluation.propensity_check import HEIGHTS, PropensityCheck, by_height
 from ensample.experiments.events import Activated, Decided, Event, Expired, Rewarded
+from ensample.experiments.mixture import Mixture
 from ensample.experiments.settings import Settings
 from ensample.service.dashboard.joining import Joining, Pending
 from ensample.service.dashboard.lift import ActionMeans, Gain, Lift, against_action, against_chance
@@ -31,18 +33,18 @@ class Posed(NamedTuple):
     actions: list[str] | dict[str, Any] | None
 
 
-class UncheckedOffer:
-    """Decisions with the same actions on offer, until they are checked."""
+@dataclass
+class Offer:
+    """Actions that are on offer together, with decisions that are not checked yet."""
 
-    def __init__(self, names: tuple[str, ...], places: list[int], baseline: int | None) -> None:
-        self.names, self.places, self.baseline = names, places, baseline
-        self.propensities: list[list[float]] = []
-        self.chosen: list[int] = []
-        self.drawn: list[int] = []  # places in DRAWN
+    names: tuple[str, ...]
+    places: list[int]  # of the names among all actions
+    mixture: Mixture
+    unchecked: list[tuple[list[float], int, int]]  # propensities, place in the offer, who drew
 
 
 class Summary:
-    """Events go in by `enter`, in order; `flush` before it is looked at."""
+    """The sums of an experiment. Events are entered in order; flush before looking at it."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -59,7 +61,7 @@ class Summary:
         self.means = ActionMeans()
         self.joining = Joining(settings.reward, self._settled, self._revised)
         self.recent: deque[Posed] = deque(maxlen=RECENT)
-        self._offers: dict[tuple[str, ...], UncheckedOffer] = {}
+        self._offers: dict[tuple[str, ...], Offer] = {}
         self._unchecked = 0
 
     def enter(self, event: Event) -> None:
@@ -71,16 +73,15 @@ class Summary:
             case Activated():
                 self.joining.activated(event)
             case Expired():
-                self.joining.expired(event)
+                self.joining.expire(event.time, event.most)
         self.seq += 1
 
     def _decided(self, event: Decided) -> None:
         offer = self._offer(tuple(event.offer))
         place = event.offer.index(event.action)
-        own = offer.places[place]
-        stretch = self.timeline.at(event.time)
+        own, stretch = offer.places[place], self.timeline.at(event.time)
         stretch.decisions += 1
-        stretch.actions[own] = stretch.actions.get(own, 0) + 1
+        stretch.actions[own] += 1
         self.chosen[own] += 1
         self.drawn[event.drawn] += 1
         self.decisions += 1
@@ -88,29 +89,28 @@ class Summary:
         if event.propensities is None:
             self.unknown += 1
         else:
-            gain = self._known(event.propensities, place, offer)
-            offer.drawn.append(DRAWN.index(event.drawn))
+            offer.unchecked.append((event.propensities, place, DRAWN.index(event.drawn)))
+            self._unchecked += 1
+            gain = self._gain(event.propensities, place, offer.mixture)
+            weights = offer.mixture.weights(event.propensities)
             stretch.known += 1
-            stretch.disagreement += self._disagreement(event.propensities, offer)
-        self.joining.decided(
-            event, Pending(event.time, own, event.active, event.drawn == "baseline", gain)
-        )
+            if weights is not None:  # the chance that two members want different actions
+                stretch.disagreement += 1.0 - sum(map(mul, weights, weights))
+        held = event.drawn == "baseline"
+        self.joining.decided(event, Pending(event.time, own, event.active, held, gain))
         if self._unchecked >= PIECE:
             self._check()
-        self.recent.append(
-            Posed(event.context, (event.features or event.offer) if event.narrowed else None)
-        )
+        actions = (event.features or event.offer) if event.narrowed else None
+        self.recent.append(Posed(event.context, actions))
 
-    def _offer(self, names: tuple[str, ...]) -> UncheckedOffer:
+    def _offer(self, names: tuple[str, ...]) -> Offer:
         found = self._offers.get(names)
         if found is None:
-            baseline = self.settings.baseline
-            held = (
-                names.index(baseline[0]) if baseline is not None and baseline[0] in names else None
-            )
-            found = self._offers[names] = UncheckedOffer(
-                names, [self._place(name) for name in names], held
-            )
+            held, share = self.settings.baseline or ("", 0.0)
+            place, share = (names.index(held), share) if held in names else (None, 0.0)
+            mixture = Mixture(self.settings.floor, share, place, len(names))
+            places = [self._place(name) for name in names]
+            found = self._offers[names] = Offer(names, places, mixture, [])
         return found
 
     def _place(self, name: str) -> int:
@@ -120,47 +120,19 @@ class Summary:
             self.chosen.append(0)
         return place
 
-    def _share(self, offer: UncheckedOffer) -> float:
-        """Of the holdout."""
-        return (
-            0.0
-            if offer.baseline is None or self.settings.baseline is None
-            else self.settings.baseline[1]
-        )
-
-    def _known(self, propensities: list[float], place: int, offer: UncheckedOffer) -> Gain | None:
-        """What a decision adds to the check and to the weights, and its part in the lift."""
-        offer.propensities.append(propensities)
-        offer.chosen.append(place)
-        self._unchecked += 1
+    def _gain(self, propensities: list[float], place: int, mixture: Mixture) -> Gain | None:
+        """Add a decision to the weights, and return its part in the lift, if there is one."""
         if propensities[place] > 0.0:
             weight = 1.0 / (len(propensities) * propensities[place])
             self.weights += weight
             self.squared_weights += weight * weight
         if self.settings.reward.rule == "sum":
             return None  # sums have no range that is known, so that no bound holds
-        if self.settings.baseline is None:
-            return against_chance(propensities, place) if self.settings.floor > 0.0 else None
-        return (
-            None
-            if offer.baseline is None
-            else against_action(propensities, place, offer.baseline, self._share(offer))
-        )
-
-    def _disagreement(self, propensities: list[float], offer: UncheckedOffer) -> float:
-        """Return 1 - sum w_k^2, w without floor and holdout: the chance that two members differ."""
-        count, share, floor = len(propensities), self._share(offer), self.settings.floor
-        kept, least = (1.0 - share) * (1.0 - floor), (1.0 - share) * floor / count
-        if kept <= 0.0:
-            return 0.0
-        squares: float = (
-            sum(map(mul, propensities, propensities)) + count * least * least - 2.0 * least
-        )
-        if offer.baseline is not None:
-            squares += (
-                share * share - 2.0 * share * propensities[offer.baseline] + 2.0 * share * least
-            )
-        return min(max(1.0 - squares / (kept * kept), 0.0), 1.0)
+        if mixture.baseline is not None:
+            return against_action(propensities, place, mixture.baseline, mixture.share)
+        if self.settings.baseline is None and self.settings.floor > 0.0:
+            return against_chance(propensities, place)
+        return None
 
     def _scaled(self, reward: float) -> float:
         """Return a reward as a number in [0, 1], if it is none of several that are added up."""
@@ -174,7 +146,11 @@ class Summary:
         scaled = self._scaled(pending.reward)
         self.total += pending.reward
         self.rewarded += 1
-        self.timeline.at(pending.time).reward(pending.reward, pending.held)
+        stretch = self.timeline.at(pending.time)
+        stretch.rewarded += 1
+        stretch.total += pending.reward
+        stretch.held_rewarded += pending.held
+        stretch.held_total += pending.held * pending.reward
         self.means.add(pending.action, scaled)
         if pending.gain is not None:
             self.lift.add(pending.gain, scaled)
@@ -203,45 +179,38 @@ class Summary:
         self.joining.expire(now)
 
     def _check(self) -> None:
-        """Three tests: by action, by the height of the propensity, and of who drew."""
+        """Run three tests: by action, by the height of the propensity, and of who drew."""
         for offer in self._offers.values():
-            if offer.chosen:
-                propensities, chosen = np.array(offer.propensities), np.array(offer.chosen)
-                self.check.add(*self._together(offer, propensities, chosen))
-                self.heights.add(HEIGHT_NAMES, *by_height(propensities, chosen))
-                share, floor = self._share(offer), self.settings.floor
-                law = [share, (1.0 - share) * floor, (1.0 - share) * (1.0 - floor)]
-                self.draws.add(DRAWN, np.tile(law, (len(offer.drawn), 1)), np.array(offer.drawn))
-                offer.propensities, offer.chosen, offer.drawn = [], [], []
+            if not offer.unchecked:
+                continue
+            rows, chosen, drawn = map(np.array, zip(*offer.unchecked, strict=True))
+            self.check.add(*self._known_actions(offer, rows, chosen))
+            self.heights.add(HEIGHT_NAMES, *by_height(rows, chosen))
+            share, floor = offer.mixture.share, offer.mixture.floor
+            law = [share, (1.0 - share) * floor, (1.0 - share) * (1.0 - floor)]
+            self.draws.add(DRAWN, np.tile(law, (len(drawn), 1)), drawn)
+            offer.unchecked = []
         self._unchecked = 0
         if len(self._offers) > NAMES:
             self._offers.clear()
 
-    def _together(
-        self, offer: UncheckedOffer, propensities: Any, chosen: Any
-    ) -> tuple[list[str], Any, Any]:
-        """Actions that are not told apart are one."""
-        others = self.actions.get(OTHERS, -1)
-        if others not in offer.places:
-            return list(offer.names), propensities, chosen
-        known = list(self.actions)
-        column = {place: number for number, place in enumerate(dict.fromkeys(offer.places))}
-        names, places = (
-            [known[place] for place in column],
-            np.array([column[place] for place in offer.places]),
-        )
-        joined = propensities @ np.eye(len(names))[places]
-        return names, joined, places[chosen]
+    def _known_actions(self, offer: Offer, rows: Any, chosen: Any) -> tuple[list[str], Any, Any]:
+        """Return names, propensities and what was chosen, with the other actions as one."""
+        if self.actions.get(OTHERS, -1) not in offer.places:
+            return list(offer.names), rows, chosen
+        found, column = np.unique(offer.places, return_inverse=True)
+        names = list(self.actions)
+        return [names[place] for place in found], rows @ np.eye(len(found))[column], column[chosen]
 
     def flush(self) -> None:
-        """Take in what waits for others like it."""
+        """Add what waits for others like it."""
         self._check()
         self.lift.flush()
         self.means.flush()
 
     @property
     def holds(self) -> bool:
-        """Whether nothing speaks against the propensities."""
+        """Return True if nothing speaks against the propensities."""
         return self.check.holds and self.heights.holds and self.draws.holds
 
     @property

@@ -1,5 +1,6 @@
 """Pages for people: all experiments, and one of them, with the files that pages need."""
 
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -7,11 +8,11 @@ from typing import Any
 from starlette.responses import Response
 
 from ensample.extras import package
-from ensample.numerals import signed
+from ensample.numerals import aligned, numeral, percent, several, signed
 from ensample.palette import sheet
-from ensample.service.dashboard.charts import shortened
+from ensample.service.dashboard.charts import brief, shortened
 from ensample.service.dashboard.counter import counted, counter_of, present
-from ensample.service.dashboard.view import looks, scale, view_of
+from ensample.service.dashboard.view import lift_words, looks, scale, view_of
 from ensample.service.endpoint import Call, get
 from ensample.service.errors import HTTPError
 from ensample.service.handlers.experiments import hosted, may_see, time_of
@@ -31,7 +32,8 @@ def environment() -> Any:
     loader = jinja2.PackageLoader("ensample.service")
     strict = jinja2.StrictUndefined
     found = jinja2.Environment(loader=loader, autoescape=True, undefined=strict, trim_blocks=True)
-    found.filters["shortened"] = shortened
+    filters = (aligned, brief, lift_words, numeral, percent, several, shortened, signed)
+    found.filters |= {function.__name__: function for function in filters}
     return found
 
 
@@ -97,12 +99,12 @@ async def experiment_page(call: Call) -> Response:
         "name": found.name,
         "paused": found.name in service.store.paused(),
         "host": call.headers.get("host", HOST),
+        "time": f"{datetime.now(UTC):%d %b %Y, %H:%M:%S} UTC",
     }
 
     def rendered() -> Response:
         with counter.lock:
-            view = view_of(counter, moment)
-        return page("experiment.html", view=view, charts=view["charts"], **values)
+            return page("experiment.html", **values, **view_of(counter, moment))
 
     return await service.in_thread(rendered)
 
