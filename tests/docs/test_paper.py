@@ -69,7 +69,7 @@ def test_nothing_of_a_machine_is_in_it() -> None:
 
 
 def test_numbers_beside_axes_are_numbers() -> None:
-    """A page shows text as it is: formulas of the drawing library stay formulas, as in `\\mathdefault{2\\times10^{0}}`."""
+    """A page would show a formula of the drawing library, such as `\\mathdefault{2}`, as it is."""
     for path in (DOCUMENT.parent / "images" / "paper").iterdir():
         text = re.sub(r"<!--.*?-->", "", path.read_text(), flags=re.DOTALL)
         assert "mathdefault" not in text and "\\" not in text, path.name

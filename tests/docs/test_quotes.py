@@ -11,7 +11,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 DEFAULT = "EnsembleSampling()"
 NUMBER = r"\d[\d.,]*\d|\d"
 SAID = re.compile(
-    rf"\b(?P<what>median|worst)(?: of `[^`]+` is)? (?P<numbers>{NUMBER})(?: and (?P<other>{NUMBER}))?"
+    rf"\b(?P<what>median|worst)(?: of `[^`]+` is)? (?P<numbers>{NUMBER})"
+    rf"(?: and (?P<other>{NUMBER}))?"
     rf"|\belsewhere it is (?P<tame>{NUMBER})",
     re.IGNORECASE,
 )

@@ -23,19 +23,13 @@ DOCS = ROOT / "docs"
 REFERENCE = "\n".join(
     page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").glob("*.md"))
 )
-LOADED = {
-    ("script", "src"),
-    ("img", "src"),
-    ("link", "href"),
-    ("iframe", "src"),
-    ("source", "src"),
-    ("video", "src"),
-}
+LOADED = {(tag, "src") for tag in ("script", "img", "iframe", "source", "video")}
+LOADED.add(("link", "href"))
 COUNTED = ("li", "pre", "table", "tr", "h2", "h3", "blockquote")
 
 
 class Page(HTMLParser):
-    """What a page loads, where it leads, what can be linked to in it, and the elements of its text."""
+    """What a page loads, where it leads, its ids, and the elements of its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -64,16 +58,8 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     """One test, as one build serves all that is asked of it."""
     told = {"NO_MKDOCS_2_WARNING": "1", "SITE_SEARCH": "false"}
     told |= {"PYTHONWARNINGS": "default"}  # others' deprecations are not ours to mend
-    command = [
-        sys.executable,
-        "-m",
-        "mkdocs",
-        "build",
-        "--strict",
-        "--quiet",
-        "--site-dir",
-        str(tmp_path),
-    ]
+    options = "-m mkdocs build --strict --quiet --site-dir".split()
+    command = [sys.executable, *options, str(tmp_path)]
     built = subprocess.run(command, cwd=ROOT, env=os.environ | told, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in tmp_path.rglob("*.html")}
@@ -92,14 +78,13 @@ def nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Page]) -> Non
         if urlsplit(address).netloc
     }
     assert not found
+    loads = re.compile(r"url\(['\"]?(?:https?:)?//|@import")
     for sheet in site.rglob("*.css"):
-        assert not re.findall(
-            r"url\(['\"]?(?:https?:)?//|@import", sheet.read_text(encoding="utf-8")
-        ), sheet
+        assert not loads.findall(sheet.read_text(encoding="utf-8")), sheet
 
 
 def every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
-    """Also those that the theme, the reference and our hooks make, of which mkdocs does not know."""
+    """Check also links that mkdocs does not know: of the theme, the reference and our hooks."""
     broken = []
     for path, page in pages.items():
         if path.name == "404.html":  # a server shows it at any depth: its links begin at the root
@@ -116,7 +101,7 @@ def every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
 
 
 def pages_read_alike_on_a_code_host(site: Path, pages: dict[Path, Page]) -> None:
-    """Markdown has dialects: lists, tables and blocks are the same by CommonMark, as code hosts have it, and on the site."""
+    """Lists, tables and blocks are the same by CommonMark, as code hosts have it, and on the site."""
     host = MarkdownIt("commonmark").enable("table")
     for source in sorted(DOCS.rglob("*.md")):
         name = source.relative_to(DOCS).with_suffix(".html")
@@ -161,7 +146,7 @@ def homes() -> dict[str, str]:
 
 
 def test_every_public_name_has_an_example() -> None:
-    """That runs: in its own docstring, or on a page of the reference; the client's in pages that tests run."""
+    """An example runs in its docstring or in the reference; the client's in pages that tests run."""
     sessions = "\n".join(re.findall(r"^(?:>>>|\.\.\.) .*$", REFERENCE, re.MULTILINE))
     served = (DOCS / "clients.md").read_text(encoding="utf-8") + (
         DOCS / "tutorials/service.md"
@@ -179,13 +164,8 @@ def test_every_public_name_has_an_example() -> None:
     assert not missing
 
 
-ANSWERS = {
-    "Decision",
-    "EventOutcome",
-    "ExperimentView",
-    "Explained",
-    "ServiceError",
-}  # what the client's methods give
+# Results of the client's methods.
+ANSWERS = {"Decision", "EventOutcome", "ExperimentView", "Explained", "ServiceError"}
 
 
 def test_the_command_line_is_as_it_is_documented(monkeypatch: pytest.MonkeyPatch) -> None:

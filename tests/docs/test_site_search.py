@@ -1,4 +1,4 @@
-"""Search on a site that is opened as files: browsers start no worker there, and a frame does its work."""
+"""Search on a site that is opened as files: browsers start no worker, so a frame works."""
 
 from pathlib import Path
 from typing import Any

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,9 +15,8 @@ from ensample.lab.study import Study
 from ensample.numerals import numeral
 from ensample.palette import RULE
 from ensample.report.study.lines import cost, plot_against
-from ensample.report.study.panels import Looks, Panel, arrange
+from ensample.report.study.panels import Looks, arrange
 from ensample.report.study.plates import (
-    LOGARITHMIC,
     MOST_ROWS,
     Dot,
     DotRow,
@@ -26,9 +25,8 @@ from ensample.report.study.plates import (
     Plate,
     dot_picture,
     heat_inches,
-    keys_of,
+    line_picture,
     plot_heat,
-    shared_legend,
 )
 from ensample.report.study.series import (
     Series,
@@ -47,9 +45,7 @@ from ensample.report.study.series import (
 from ensample.report.style import HEAT, HEAT_EDGES, LOOKS, set_log_ticks
 
 FEWEST_PROBLEMS = 4  # of which a median and a worst are worth drawing
-MEAN, WORST, BOUND, TRIVIAL = (
-    LOOKS[place]._replace(marker="o", dashes="-") for place in (0, 6, 8, 9)
-)
+BOUND_LOOKS = [LOOKS[place]._replace(marker="o", dashes="-") for place in (0, 6, 8, 9)]
 STRIPS, PULL_PANELS, COST_PANELS = 12, 6, 4
 STEADY = ("horizon", "scale", "noise", "regularization")  # axes that change no round's cost
 
@@ -141,7 +137,7 @@ def hindsight_plate(found: list[Ratios]) -> Plate:
         "Logarithmic axes; choices grow downwards. "
         "The best in hindsight is the lowest of many noisy means, which flatters it."
     )
-    return Plate("hindsight", "Regret over the best in hindsight", pictures, caption=caption)
+    return Plate("hindsight", "Regret over the best in hindsight", pictures, caption)
 
 
 def ratio_dot(one: Ratios, look: int) -> Dot:
@@ -159,6 +155,8 @@ def draw_ratios(axes: Axes, dots: Callable[[Axes], None], span: tuple[float, flo
 
 def bound_plate(results: Results, looks: Looks) -> Plate | None:
     """Draw mean and worst regret beside the theorem's bound; None without a theorem."""
+    names = "mean regret", "worst run", "bound of the theorem", "2ST, true of anything"
+    keys = [LegendKey(look, name, "dot") for name, look in zip(names, BOUND_LOOKS, strict=True)]
     bounds = {row["cell"]: row["bound"] for row in results.cells.to_dicts()}
     bounded = [each for each in results.outcomes if bounds[each.cell.number] is not None]
     pictures = []
@@ -167,15 +165,8 @@ def bound_plate(results: Results, looks: Looks) -> Plate | None:
             bound_row(outcome, bounds[outcome.cell.number], looks.several)
             for outcome in evenly(group, MOST_ROWS)
         ]
-        pictures.append(dot_picture(group[0].cell.policy, rows, "regret"))
-    names = {
-        "mean regret": MEAN,
-        "worst run": WORST,
-        "bound of the theorem": BOUND,
-        "2ST, true of anything": TRIVIAL,
-    }
-    legend = [LegendKey(look, name, "dot") for name, look in names.items()]
-    return Plate("bounds", "Regret and its bound", pictures, legend) if pictures else None
+        pictures.append(dot_picture(group[0].cell.policy, rows, "regret", keys))
+    return Plate("bounds", "Regret and its bound", pictures) if pictures else None
 
 
 def bound_row(outcome: CellOutcome, bound: float, several: bool) -> DotRow:
@@ -184,7 +175,7 @@ def bound_row(outcome: CellOutcome, bound: float, several: bool) -> DotRow:
     assert setting is not None
     trivial = 2.0 * setting.norm * setting.horizon
     values = float(regret.mean()), float(regret.max()), bound, trivial
-    pairs = zip(values, (MEAN, WORST, BOUND, TRIVIAL), strict=True)
+    pairs = zip(values, BOUND_LOOKS, strict=True)
     dots = [Dot(x, math.nan, math.nan, look) for x, look in pairs]
     name = join(cell.problem if several else "", assignments(dict(cell.axes)))
     return DotRow(name or cell.problem, dots, level=True)
@@ -192,20 +183,20 @@ def bound_row(outcome: CellOutcome, bound: float, several: bool) -> DotRow:
 
 def pull_plate(results: Results, looks: Looks) -> Plate | None:
     """Draw which arms were played; None where arms are not numbered."""
-    pictures = []
+    labels = [f"below {numeral(100.0 * HEAT_EDGES[1])}%"]
+    labels += [f"{numeral(100.0 * low)}% and more" for low in HEAT_EDGES[1:-1]]
+    keys = [LegendKey(look, label, "field") for look, label in zip(HEAT, labels, strict=True)]
     pulled = [
         [one for one in group if one.outcomes[0].pulls is not None] for group in problems(results)
     ]
+    pictures = []
     for group in evenly([group for group in pulled if group], PULL_PANELS):
         if len(group) > STRIPS:
             group = evenly(lowest(group, lambda one: one.identity), STRIPS)
         rows = [(one.full_name, pull_shares(one)) for one in group]
         plot, height = partial(plot_heat, rows=rows), heat_inches(len(rows))
-        pictures.append(Picture(looks.title(group), plot, height=height))
-    labels = [f"below {numeral(100.0 * HEAT_EDGES[1])}%"]
-    labels += [f"{numeral(100.0 * low)}% and more" for low in HEAT_EDGES[1:-1]]
-    legend = [LegendKey(look, label, "field") for look, label in zip(HEAT, labels, strict=True)]
-    return Plate("pulls", "Share of the rounds by arm", pictures, legend) if pictures else None
+        pictures.append(Picture(looks.title(group), plot, keys, height=height))
+    return Plate("pulls", "Share of the rounds by arm", pictures) if pictures else None
 
 
 def pull_shares(one: Series) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
@@ -224,16 +215,10 @@ def cost_plates(results: Results, looks: Looks) -> list[Plate]:
         lines = at_last_horizon(along(results, axis))
         varying = [one for one in lines if axis in one.outcomes[0].cell.axes]
         panels = arrange(varying, looks, COST_PANELS).panels
-        pictures = [cost_picture(panel, axis) for panel in panels]
-        title = f"Time a round against {axis}"
-        plates.append(Plate(f"cost-{axis}", title, pictures, shared_legend(pictures)))
+        options: dict[str, Any] = {"axis": axis, "label": "µs a round", "measure": cost}
+        pictures = [line_picture(panel, plot_against, **options) for panel in panels]
+        plates.append(Plate(f"cost-{axis}", f"Time a round against {axis}", pictures))
     return plates or [cost_by_policy(results, looks)]
-
-
-def cost_picture(panel: Panel, axis: str) -> Picture:
-    facts = {"lines": panel.lines, "axis": axis, "label": "µs a round", "measure": cost}
-    plot = partial(plot_against, **facts)  # type: ignore[arg-type]
-    return Picture(panel.title, plot, keys_of(panel), scale=LOGARITHMIC)
 
 
 def cost_by_policy(results: Results, looks: Looks) -> Plate:

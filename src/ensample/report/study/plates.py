@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -184,8 +184,14 @@ class Plate:
     name: str  # of its files and ids
     title: str
     pictures: list[Picture]
-    legend: list[LegendKey] = field(default_factory=list)  # of all panels
     caption: str = ""
+
+    @property
+    def legend(self) -> list[LegendKey]:
+        """Legend of all panels; none where a look means two things or there are too many."""
+        keys = list(dict.fromkeys(key for picture in self.pictures for key in picture.legend))
+        looks = {key.look for key in keys}
+        return keys if len(looks) == len(keys) <= SHARED_KEYS else []
 
     def for_page(self) -> list[Markup]:
         """Return every panel as an <svg> element."""
@@ -240,12 +246,11 @@ def handles(keys: Sequence[LegendKey]) -> list[Line2D]:
     return found
 
 
-def keys_of(panel: Panel) -> list[LegendKey]:
-    return [LegendKey(line.look, line.label) for line in panel.lines]
-
-
-def shared_legend(pictures: list[Picture]) -> list[LegendKey]:
-    """Return one legend for all panels, unless a look means two things or there are too many."""
-    keys = list(dict.fromkeys(key for picture in pictures for key in picture.legend))
-    looks = {key.look for key in keys}
-    return keys if len(looks) == len(keys) <= SHARED_KEYS else []
+def line_picture(
+    panel: Panel, draw: Callable[..., None], remarks: Sequence[LegendKey] = (), **options: Any
+) -> Picture:
+    """Return a panel of lines: `draw(axes, lines, **options)`."""
+    scale = LOGARITHMIC if options.get("log", True) else ""
+    keys = [LegendKey(line.look, line.label) for line in panel.lines]
+    plot = partial(draw, lines=panel.lines, **options)
+    return Picture(panel.title, plot, keys, remarks, scale=scale)

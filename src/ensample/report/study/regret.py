@@ -9,7 +9,6 @@ from ensample.numerals import aligned, decimals
 from ensample.report.study.lines import far_lines, final_regret, plot_against, plot_curves
 from ensample.report.study.panels import PANELS, STEPS, Line, Looks, Panel, arrange, ramp_lines
 from ensample.report.study.plates import (
-    LOGARITHMIC,
     MOST_ROWS,
     Dot,
     DotRow,
@@ -17,8 +16,7 @@ from ensample.report.study.plates import (
     Picture,
     Plate,
     dot_picture,
-    keys_of,
-    shared_legend,
+    line_picture,
 )
 from ensample.report.study.series import (
     Series,
@@ -47,7 +45,7 @@ def curve_plates(results: Results, looks: Looks) -> list[Plate]:
     if len(panels) <= BESIDE:
         pairs = zip(linear.pictures, logarithmic.pictures, strict=True)
         pictures = [picture for pair in pairs for picture in pair]
-        return [replace(linear, pictures=pictures, legend=shared_legend(pictures))]
+        return [replace(linear, pictures=pictures)]
     if any(far_lines(panel.lines) for panel in panels):
         title = "The same on logarithmic axes"
         return [linear, replace(logarithmic, name="curves-log", title=title)]
@@ -57,23 +55,18 @@ def curve_plates(results: Results, looks: Looks) -> list[Plate]:
 def curve_plate(results: Results, looks: Looks, log: bool) -> Plate:
     """Return regret over the rounds on one kind of axes."""
     arrangement = arrange(at_last_horizon(singles(results)), looks)
-    pictures = [curve_picture(panel, log) for panel in arrangement.panels]
-    one_run = results.study.runs == 1
-    bands = "" if one_run else "Mean of the runs; bands are 95% intervals of it."
+    pictures = []
+    for panel in arrangement.panels:
+        picture = line_picture(panel, plot_curves, log=log)
+        above = [] if log else far_lines(panel.lines)
+        if above:
+            names = enumerated(f"{line.label} ({aligned(line.series.level)})" for line in above)
+            picture = picture._replace(notes=[f"Above this panel: {names}."])
+        pictures.append(picture)
+    has_bands = results.study.runs > 1
+    bands = "Mean of the runs; bands are 95% intervals of it." if has_bands else ""
     caption = join(bands, *arrangement.notes, between=" ")
-    return Plate("curves", "Regret over the rounds", pictures, shared_legend(pictures), caption)
-
-
-def curve_picture(panel: Panel, log: bool) -> Picture:
-    above = [] if log else far_lines(panel.lines)
-    names = enumerated(f"{line.label} ({aligned(line.series.level)})" for line in above)
-    return Picture(
-        panel.title,
-        partial(plot_curves, lines=panel.lines, log=log),
-        keys_of(panel),
-        notes=[f"Above this panel: {names}."] if above else [],
-        scale=LOGARITHMIC if log else "",
-    )
+    return Plate("curves", "Regret over the rounds", pictures, caption)
 
 
 def final_plate(results: Results, looks: Looks) -> Plate | None:
@@ -89,18 +82,18 @@ def final_plate(results: Results, looks: Looks) -> Plate | None:
         )
         for policies in evenly(rows, PANELS)
     ]
-    longest = max(map(len, rows))
-    notes = {
-        f"{PANELS} of {len(rows)} problems are drawn; the table has all of them.": len(rows)
-        > PANELS,
-        f"{MOST_ROWS} of {longest} policies are drawn.": longest > MOST_ROWS,
-        "Where a row has several dots, its numbers grow downwards and along the colours.": any(
-            len(members) > 1 for policies in rows for members in policies
-        ),
-        "Bars are 95% intervals.": results.study.runs > 1,
-    }
-    caption = " ".join(note for note, applies in notes.items() if applies)
-    return Plate("final", "Final regret", pictures, caption=caption)
+    longest, has_ramps = max(map(len, rows)), any(len(one) > 1 for each in rows for one in each)
+    too_many = f"{PANELS} of {len(rows)} problems are drawn; the table has all of them."
+    too_long = f"{MOST_ROWS} of {longest} policies are drawn."
+    ramps = "Where a row has several dots, its numbers grow downwards and along the colours."
+    caption = join(
+        too_many if len(rows) > PANELS else "",
+        too_long if longest > MOST_ROWS else "",
+        ramps if has_ramps else "",
+        "Bars are 95% intervals." if results.study.runs > 1 else "",
+        between=" ",
+    )
+    return Plate("final", "Final regret", pictures, caption)
 
 
 def final_row(members: list[Series], looks: Looks) -> DotRow:
@@ -131,7 +124,7 @@ def category_plates(results: Results, looks: Looks) -> dict[str, Plate]:
         pictures = [category_picture(group, axis, looks) for group in evenly(groups, PANELS)]
         bars = "" if results.study.runs == 1 else "Bars are 95% intervals."
         title = f"Regret against {axis}"
-        plates[axis] = Plate(f"axis-{slug(axis)}", title, pictures, shared_legend(pictures), bars)
+        plates[axis] = Plate(f"axis-{slug(axis)}", title, pictures, bars)
     return plates
 
 
@@ -158,30 +151,15 @@ def axis_plates(results: Results, looks: Looks) -> dict[str, Plate]:
     plates = {}
     for axis in numeric_axes(results):
         arrangement = arrange(along(results, axis), looks)
-        pictures = [axis_picture(panel, axis, slopes) for panel in arrangement.panels]
-        bars = (
-            "Bars are 95% intervals, dotted lines are policies without this axis (at their best)."
-        )
-        plates[axis] = Plate(
-            f"axis-{slug(axis)}",
-            f"Regret against {axis}",
-            pictures,
-            shared_legend(pictures),
-            join(bars, *arrangement.notes, between=" "),
-        )
+        options: dict[str, Any] = {"axis": axis, "label": "final regret", "measure": final_regret}
+        pictures = [
+            line_picture(panel, plot_against, slope_remarks(panel, axis, slopes), **options)
+            for panel in arrangement.panels
+        ]
+        bars = "Bars are 95% intervals, dotted lines are policies without this axis"
+        caption = join(f"{bars} (at their best).", *arrangement.notes, between=" ")
+        plates[axis] = Plate(f"axis-{slug(axis)}", f"Regret against {axis}", pictures, caption)
     return plates
-
-
-def axis_picture(panel: Panel, axis: str, slopes: list[dict[str, Any]]) -> Picture:
-    return Picture(
-        panel.title,
-        partial(
-            plot_against, lines=panel.lines, axis=axis, label="final regret", measure=final_regret
-        ),
-        keys_of(panel),
-        slope_remarks(panel, axis, slopes),
-        scale=LOGARITHMIC,
-    )
 
 
 def slope_remarks(panel: Panel, axis: str, slopes: list[dict[str, Any]]) -> list[LegendKey]:
