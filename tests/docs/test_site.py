@@ -58,7 +58,7 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     """One test, as one build serves all that is asked of it."""
     told = {"NO_MKDOCS_2_WARNING": "1", "SITE_SEARCH": "false"}
     told |= {"PYTHONWARNINGS": "default"}  # others' deprecations are not ours to mend
-    options = "-m mkdocs build --strict --quiet --site-dir".split()
+    options = ["-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir"]
     command = [sys.executable, *options, str(tmp_path)]
     built = subprocess.run(command, cwd=ROOT, env=os.environ | told, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
@@ -101,7 +101,7 @@ def every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
 
 
 def pages_read_alike_on_a_code_host(site: Path, pages: dict[Path, Page]) -> None:
-    """Lists, tables and blocks are the same by CommonMark, as code hosts have it, and on the site."""
+    """Lists, tables and blocks are the same by CommonMark, as on code hosts, and on the site."""
     host = MarkdownIt("commonmark").enable("table")
     for source in sorted(DOCS.rglob("*.md")):
         name = source.relative_to(DOCS).with_suffix(".html")
@@ -146,7 +146,7 @@ def homes() -> dict[str, str]:
 
 
 def test_every_public_name_has_an_example() -> None:
-    """An example runs in its docstring or in the reference; the client's in pages that tests run."""
+    """An example runs in its docstring, in the reference, or (the client) in tested pages."""
     sessions = "\n".join(re.findall(r"^(?:>>>|\.\.\.) .*$", REFERENCE, re.MULTILINE))
     served = (DOCS / "clients.md").read_text(encoding="utf-8") + (
         DOCS / "tutorials/service.md"
