@@ -117,7 +117,8 @@ class Model(Chooser):
 
         Ordinary are features up to `ordinary_feature` and rewards up to `checks.ORDINARY_REWARD`. A
         model that cannot promise it is copied before each observation, checked after it and
-        restored where the check fails."""
+        restored where the check fails.
+        """
         return False
 
     def is_ordinary(self, x: FloatArray) -> bool:

@@ -160,7 +160,8 @@ class FreshEnsemble(LinearModel):
     S^j has the law of W + sum_i X_i Z_i by Gaussian perturbations, those of older observations
     being larger where they age (cpp/fresh.hpp). So nothing of a member is kept, and an observation
     takes O(d^2). `at(round)` is the ensemble of a round. With a link it is one in the features
-    sqrt(w) x."""
+    sqrt(w) x.
+    """
 
     is_fresh: ClassVar[bool] = True
     size: int

@@ -3,7 +3,8 @@
 They are computed when they are asked for. The centre starts where the stream fit is, another
 minimiser at theta_hat + H^-1 shift: both are functions of the state, so that deciding is one too.
 On standing arms losses are sums over arms, O(K d^2) a step. Observations of other features are
-taken from the log, which then must be kept: O(n d^2) a step."""
+taken from the log, which then must be kept: O(n d^2) a step.
+"""
 
 import warnings
 from typing import NamedTuple

@@ -101,7 +101,8 @@ class GeneralizedLinear(RewardModel):
 
         So a typical arm's linear predictor has standard deviation 2 before anything is seen,
         whatever the unit of the features; 1/2 where the arms are not known, which goes with
-        features of norm 1.4."""
+        features of norm 1.4.
+        """
         return SHARE * mean_square(arms) if regularization == AUTO else regularization
 
     def respond(self, state: FloatArray, x: FloatArray, y: float) -> tuple[FloatArray, float]:

@@ -114,7 +114,8 @@ class LinearModel(ThetaModel):
     """One member, theta_hat = V^-1 b, with V and b to twice the digits of a double.
 
     With a `link` it is the stream fit of a generalised linear model: V = prior + sum_i w_i x_i
-    x_i', and theta_hat is the result of implicit steps (cpp/glm.hpp)."""
+    x_i', and theta_hat is the result of implicit steps (cpp/glm.hpp).
+    """
 
     size: int | None = 1
     whole: ClassVar[bool] = True

@@ -124,7 +124,8 @@ class NetworkEnsemble(Model):
     + lam/2 |(w^j - W^j) / s|^2.
 
     W^j are its initial weights, drawn with standard deviations s, and p^j is a network that is
-    never trained. Everything is in the units of `models.training_state`."""
+    never trained. Everything is in the units of `models.training_state`.
+    """
 
     size: int
     whole: ClassVar[bool] = True

@@ -145,7 +145,8 @@ class Neural(Trained):
     x86-64 machine. Nothing is proved.
 
     References: X. Lu and B. Van Roy, "Ensemble Sampling", NeurIPS 2017; I. Osband, J. Aslanides and
-    A. Cassirer, "Randomized Prior Functions for Deep Reinforcement Learning", NeurIPS 2018."""
+    A. Cassirer, "Randomized Prior Functions for Deep Reinforcement Learning", NeurIPS 2018.
+    """
 
     hidden: Sequence[int] = (50, 50)
     activation: str = "relu"

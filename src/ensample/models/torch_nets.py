@@ -1,7 +1,8 @@
 """Networks that torch computes: m modules of one make, by `torch.func.vmap`.
 
 All parameters are one vector of doubles, as `Nets` has it: for each parameter of the module those
-of all members, [m, ...]. Tensors are views of it, so nothing is copied on the way in."""
+of all members, [m, ...]. Tensors are views of it, so nothing is copied on the way in.
+"""
 
 import math
 from collections.abc import Callable

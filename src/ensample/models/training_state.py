@@ -87,7 +87,8 @@ class Memory(NamedTuple):
 
     Perturbations Z_i^j and prior outputs p^j(x_i) are functions of (seed, round) and of the
     features, and no part of the learned state: they are kept by place, and computed again where
-    another observation has taken it or units have changed."""
+    another observation has taken it or units have changed.
+    """
 
     features: FloatArray  # [C, d]
     rewards: FloatArray  # [C]

@@ -1,7 +1,8 @@
 """One algorithm a file: a recipe (frozen) and the policy it becomes.
 
 What is imported here is what other layers use; a recipe is known by its line in
-`ensample/__init__.pyi`."""
+`ensample/__init__.pyi`.
+"""
 
 from ensample.policies.decision import Decision
 from ensample.policies.diagnostics import Diagnostics

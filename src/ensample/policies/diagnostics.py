@@ -29,7 +29,8 @@ class Diagnostics:
     With an intercept the true parameter has d + 1 entries, the constant last. The events are judged
     by beta_t and gamma~_T of a setting: the one given, else that of `from_theorem`. If none is
     known, beta is the recipe's own scale, and gamma~ follows from its perturbations' scale, the
-    rounds so far and delta = 0.05."""
+    rounds so far and delta = 0.05.
+    """
 
     round: int
     perturbation_norms: FloatArray | None  # |theta~^j|_V of each member [m]

@@ -40,7 +40,8 @@ class EnsemblePlusPlus(Recipe):
     prescribed here.
 
     Reference: Y. Li, J. Xu, B. Wang and Z.-Q. Luo, "Scalable Exploration via Ensemble++", NeurIPS
-    2025."""
+    2025.
+    """
 
     size: int
     scale: float = 1.0

@@ -38,7 +38,8 @@ class EpsilonGreedy(Recipe):
     constant, which the gap between the arms decides, it is logarithmic for independent arms.
 
     Reference: P. Auer, N. Cesa-Bianchi and P. Fischer, "Finite-time Analysis of the Multiarmed
-    Bandit Problem", Machine Learning 2002."""
+    Bandit Problem", Machine Learning 2002.
+    """
 
     epsilon: float = 0.1
     decay: float | None = None

@@ -39,7 +39,8 @@ class EVILL(Recipe):
     regularization.
 
     Reference: D. Janz, S. Liu, A. Ayoub and C. Szepesvari, "Exploration via linearly perturbed loss
-    minimisation", AISTATS 2024."""
+    minimisation", AISTATS 2024.
+    """
 
     scale: float | Auto = AUTO
     regularization: float | Auto = AUTO

@@ -1,7 +1,8 @@
 """Models that rivals of ensemble sampling act on where rewards are generalised linear.
 
 By the stream fit a linear model learns sqrt(w) x and its working response; by the exact fit a loss
-is minimised, once for the centre and, if it is perturbed, once more each round."""
+is minimised, once for the centre and, if it is perturbed, once more each round.
+"""
 
 from abc import abstractmethod
 from typing import ClassVar
@@ -42,7 +43,8 @@ class StreamDraw(DrawnModel):
     """A stream fit drawn afresh for each round, from a root R of a sum of f f'.
 
     f is sqrt(w) x for N(theta_hat, scale^2 V^-1), Thompson sampling; or, with `spread`, spread x
-    for perturbations of one size: follow the perturbed leader."""
+    for perturbations of one size: follow the perturbed leader.
+    """
 
     whole: ClassVar[bool] = False
 

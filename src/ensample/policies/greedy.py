@@ -36,7 +36,8 @@ class Greedy(Recipe):
     here.
 
     Reference: H. Bastani, M. Bayati and K. Khosravi, "Mostly Exploration-Free Algorithms for
-    Contextual Bandits", Management Science 2021 (when it does suffice)."""
+    Contextual Bandits", Management Science 2021 (when it does suffice).
+    """
 
     regularization: float | Auto = AUTO
     half_life: float | None = field(default=None, kw_only=True)

@@ -45,7 +45,8 @@ class InformationDirected(PerturbationRecipe):
     at most 1, H the entropy of the best arm. Nothing is proved for a posterior made of members.
 
     Reference: D. Russo and B. Van Roy, "Learning to Optimize via Information-Directed Sampling",
-    Operations Research 66 (2018), the variance-based form."""
+    Operations Research 66 (2018), the variance-based form.
+    """
 
     size: int = 100
     scale: float | Auto = AUTO

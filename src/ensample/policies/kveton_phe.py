@@ -54,7 +54,8 @@ class KvetonPHE(Recipe):
 
     Reference: B. Kveton, C. Szepesvari, M. Ghavamzadeh and C. Boutilier, "Perturbed-History
     Exploration in Stochastic Linear Bandits", UAI 2020, and "Perturbed-History Exploration in
-    Stochastic Multi-Armed Bandits", IJCAI 2019."""
+    Stochastic Multi-Armed Bandits", IJCAI 2019.
+    """
 
     a: float = 0.5
     regularization: float = 1.0

@@ -81,7 +81,8 @@ class LinUCB(Recipe):
 
     Reference: Y. Abbasi-Yadkori, D. Pal and C. Szepesvari, "Improved Algorithms for Linear
     Stochastic Bandits", NeurIPS 2011; UCB-GLM: L. Li, Y. Lu and D. Zhou, "Provably Optimal
-    Algorithms for Generalized Linear Contextual Bandits", ICML 2017."""
+    Algorithms for Generalized Linear Contextual Bandits", ICML 2017.
+    """
 
     radius: float | Auto = AUTO
     regularization: float | Auto = AUTO

@@ -23,7 +23,8 @@ class Log(NamedTuple):
 
     `recipe.replay` takes its fields as arrays, lists or Series, and a frame whose columns have
     their names. There features are one column of lists, or all columns that have other names, in
-    order; standing arms that are numbered need none."""
+    order; standing arms that are numbered need none.
+    """
 
     round: IntArray  # [n] of the decision that was rewarded
     features: FloatArray  # [n, d]

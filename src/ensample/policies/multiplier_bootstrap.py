@@ -44,7 +44,8 @@ class MultiplierBootstrap(Recipe):
     linear bandits nothing.
 
     Reference: R. Wan, H. Wei, B. Kveton and R. Song, "Multiplier Bootstrap-based Exploration", ICML
-    2023."""
+    2023.
+    """
 
     size: int = 50  # B
     spread: float = 0.5  # of the weights, their standard deviation

@@ -34,18 +34,18 @@ def recipe_html(recipe: "Recipe") -> str:
 def policy_html(policy: "Policy") -> str:
     """Return what a policy is, how far it is, its rewards, and the arms that it played most."""
     with policy.bookkeeping.lock:
-        books = policy.bookkeeping.settled()
-        arms, rewards = np.array(books.arms, np.int64), np.array(books.rewards)
+        bookkeeping = policy.bookkeeping.settled()
+        arms, rewards = np.array(bookkeeping.arms, np.int64), np.array(bookkeeping.rewards)
         found: dict[str, Any] = {
             "recipe": brief(policy.recipe),
             "arms": code(policy.arms),
-            "decisions": books.round,
-            "rewards learned": books.version,
+            "decisions": bookkeeping.round,
+            "rewards learned": bookkeeping.version,
         }
-        if books.open:
-            found["waiting for a reward"] = len(books.open)
+        if bookkeeping.open:
+            found["waiting for a reward"] = len(bookkeeping.open)
         calibration = policy.calibration
-        if calibration is not None and books.version:
+        if calibration is not None and bookkeeping.version:
             found["noise, as learned"] = calibration.sigma
         if rewards.size:
             found["mean reward"] = float(rewards.mean())

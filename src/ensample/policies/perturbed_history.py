@@ -64,7 +64,8 @@ class PerturbedHistory(PerturbationRecipe):
 
     Reference: H. Lee and M. Oh, "Improved Regret of Linear Ensemble Sampling", NeurIPS 2024; B.
     Kveton et al., "Perturbed-History Exploration in Stochastic Linear Bandits", UAI 2020; GLM-FPL:
-    B. Kveton et al., "Randomized Exploration in Generalized Linear Bandits", AISTATS 2020."""
+    B. Kveton et al., "Randomized Exploration in Generalized Linear Bandits", AISTATS 2020.
+    """
 
     scale: float | Auto = AUTO
     regularization: float | Auto = AUTO

@@ -35,7 +35,8 @@ class Policy:
     What it has learned is a fold over its log of (round, features, reward), in the order of the
     updates; what is drawn for a round depends on (seed, round) only. Rewards may come late, in any
     order and many at a time. Two orders of the same rewards give the same model but for the
-    rounding of sums. Threads may share a policy: it has one lock."""
+    rounding of sums. Threads may share a policy: it has one lock.
+    """
 
     def __init__(
         self,
@@ -47,9 +48,9 @@ class Policy:
     ) -> None:
         self.recipe, self.arms = recipe, arms
         numbered_only = recipe.standing_rule if recipe.standing_only else ""
-        self.bookkeeping = books = Bookkeeping(model, arms, log, numbered_only)
-        if books.keeps_log:
-            model.history, model.other_features = books.history, books.other_features
+        self.bookkeeping = bookkeeping = Bookkeeping(model, arms, log, numbered_only)
+        if bookkeeping.keeps_log:
+            model.history, model.other_features = bookkeeping.history, bookkeeping.other_features
         self.chooser = recipe.chooser(model)
         self.origin = fingerprint(recipe, address.seed)
         self._seed = address.seed
@@ -112,20 +113,22 @@ class Policy:
         """
         offer = self.arms if features is None else self.recipe.offer(self.arms, features)
         wanted = propensity is not False and boolean("propensity", propensity)
-        books = self.bookkeeping
-        with books.lock:
-            if books.pending is not None:
-                books.settle()
-            round = books.round
+        bookkeeping = self.bookkeeping
+        with bookkeeping.lock:
+            if bookkeeping.pending is not None:
+                bookkeeping.settle()
+            round = bookkeeping.round
             member, arm, x = self.chooser.choose(round, offer)
             known = float(self.chooser.propensities(round, offer)[arm]) if wanted else None
             standing = features is None
-            decision = Decision(round, arm, x, member, books.version, known, standing, self.origin)
+            decision = Decision(
+                round, arm, x, member, bookkeeping.version, known, standing, self.origin
+            )
             if not standing:
                 self._offers[round] = offer
             # In this order: a round that has no decision does no harm, one that is used twice does.
-            books.round = round + 1
-            books.open[round] = decision
+            bookkeeping.round = round + 1
+            bookkeeping.open[round] = decision
         return decision
 
     def update(
@@ -142,28 +145,28 @@ class Policy:
         """
         at_once = type(reward) is float and -LARGEST <= reward <= LARGEST
         y = reward if at_once else self.recipe.model.as_reward("reward", reward)
-        books = self.bookkeeping
-        with books.lock:
-            if books.pending is not None:
-                books.settle()
+        bookkeeping = self.bookkeeping
+        with bookkeeping.lock:
+            if bookkeeping.pending is not None:
+                bookkeeping.settle()
             if round is not None:
                 if decision is not None:
                     expected = "None where a decision or an arm is given"
                     raise InvalidArgument("round", round, expected)
-                decision = books.find_round(round)
+                decision = bookkeeping.find_round(round)
             observation = None
             if type(decision) is Decision:  # the usual case at once
-                number, arm, x, known, standing = fields_of_reward(decision)
-                if books.open.get(number) is decision:
-                    chosen = arm if standing and arm is not None else UNNUMBERED
-                    observation = number, chosen, x, y, UNKNOWN if known is None else known
+                decided, arm, x, known, standing = fields_of_reward(decision)
+                if bookkeeping.open.get(decided) is decision:
+                    number = arm if standing and arm is not None else UNNUMBERED
+                    observation = decided, number, x, y, UNKNOWN if known is None else known
             if observation is None:
-                observation = books.observation(decision, y, books.round, ())
+                observation = bookkeeping.observation(decision, y, bookkeeping.round, ())
             if self._offers:
                 self._offers.clear()
-            books.learn(observation)
-            if books.undelivered:
-                books.deliver()
+            bookkeeping.learn(observation)
+            if bookkeeping.undelivered:
+                bookkeeping.deliver()
 
     def update_many(
         self, decisions: "Sequence[Decision | int | ArrayLike]", rewards: ArrayLike
@@ -173,15 +176,15 @@ class Policy:
         ys = as_rewards("rewards", rewards, self.recipe.model.as_reward)
         if len(ys) != len(items):
             raise InvalidArgument("rewards", rewards, f"{len(items)} numbers, one a decision")
-        books = self.bookkeeping
-        with books.lock:
-            if books.pending is not None:
-                books.settle()
+        bookkeeping = self.bookkeeping
+        with bookkeeping.lock:
+            if bookkeeping.pending is not None:
+                bookkeeping.settle()
             observations: dict[int, Observation] = {}
-            fresh = books.round
+            fresh = bookkeeping.round
             for place, (decision, y) in enumerate(zip(items, ys, strict=True)):
                 try:
-                    observation = books.observation(decision, y, fresh, observations)
+                    observation = bookkeeping.observation(decision, y, fresh, observations)
                 except InvalidArgument as error:
                     name = f"decisions[{place}]"
                     raise type(error)(name, error.value, error.expected) from None
@@ -189,15 +192,15 @@ class Policy:
                 observations[round] = observation
                 fresh = max(fresh, round + 1)
             self._offers.clear()
-            books.learn_all(list(observations.values()), "rewards")
-            books.deliver()
+            bookkeeping.learn_all(list(observations.values()), "rewards")
+            bookkeeping.deliver()
 
     def forget(self, decision: Decision) -> None:
         """Close a decision whose reward will never come."""
         instance("decision", decision, Decision, "a decision")
-        books = self.bookkeeping
-        with books.lock:
-            del books.open[books.find(decision).round]
+        bookkeeping = self.bookkeeping
+        with bookkeeping.lock:
+            del bookkeeping.open[bookkeeping.find(decision).round]
 
     def propensities(
         self, features: ArrayLike | None = None, *, round: int | None = None
@@ -224,14 +227,14 @@ class Policy:
         """
         instance("decision", decision, Decision, "a decision")
         with self.bookkeeping.lock:
-            books = self.bookkeeping.settled()
-            known = books.open.get(decision.round)
+            bookkeeping = self.bookkeeping.settled()
+            known = bookkeeping.open.get(decision.round)
             if known is None or not known.stands_for(decision):
                 raise DecisionError("decision", decision, "an open decision of this policy")
             if known.propensity is not None:
                 return known.propensity
             offer = self.arms if known.standing else self._offers.get(known.round)
-            if known.version != books.version or offer is None:
+            if known.version != bookkeeping.version or offer is None:
                 raise PropensityError(
                     f"the policy has learned since {decision!r}, or its round's own arms were not "
                     "saved: ask for its propensity before the next update, or use "

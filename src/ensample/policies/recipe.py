@@ -168,12 +168,12 @@ class Recipe(ABC):
             if entry.arm == UNNUMBERED:
                 expected = f"standing arms for {self.standing_rule}"
                 raise InvalidArgument(f"log.arm[{place}]", UNNUMBERED, expected)
-        books = policy.bookkeeping
-        books.learn_all(entries, "log.reward")
+        bookkeeping = policy.bookkeeping
+        bookkeeping.learn_all(entries, "log.reward")
         if round is not None:
-            books.round = whole("round", round, books.round, LAST_ROUND)
+            bookkeeping.round = whole("round", round, bookkeeping.round, LAST_ROUND)
         self.check_log(arms, onward)
-        books.log_to(onward)
+        bookkeeping.log_to(onward)
         return policy
 
     def offer(self, arms: Arms, features: ArrayLike) -> Offer:
@@ -199,7 +199,8 @@ class Recipe(ABC):
         That is on one set of arms of norm <= 1. Of `PerturbedHistory` and `LinUCB` it holds too
         where arms change and regret is to the best of each round, if they do not depend on what the
         round draws, noise or perturbations. `AssumptionError` where nothing is proved, or the
-        constants are not those of the theorem."""
+        constants are not those of the theorem.
+        """
         instance("setting", setting, Setting, "a Setting")
         proved = "a bound that is proved with its constants"
         raise AssumptionError("a guarantee", proved, f"none is known for {self!r}")

@@ -44,7 +44,8 @@ class SharpEnsembleSampling(PerturbationRecipe):
     T >= max(2, d). On the ball m <= d/2 fails.
 
     Reference: D. Janz, A. Akhavan and C. Szepesvari, "Sharp analysis of linear ensemble sampling",
-    COLT 2026."""
+    COLT 2026.
+    """
 
     size: int
     gamma: float = 1.0

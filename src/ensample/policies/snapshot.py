@@ -194,17 +194,17 @@ def restored(content: Any, tensors: Tensors, recipe: Recipe | None, arms: Arms |
     if log:
         check_log(policy, log, round, version)
     check_open(policy, waiting, (round, version), log.get("rounds", np.zeros(0, np.int64)))
-    books = policy.bookkeeping
+    bookkeeping = policy.bookkeeping
     check_finite(policy, part_of(tensors, "state"))
-    books.restore(part_of(tensors, "state"), version)
-    for name, column in books.columns().items() if log else ():
+    bookkeeping.restore(part_of(tensors, "state"), version)
+    for name, column in bookkeeping.columns().items() if log else ():
         values = np.minimum(log[name], 1.0) if name == "propensities" else log[name]
         column.frombytes(values.tobytes())
-    books.round = round
+    bookkeeping.round = round
     check_state(policy)
     for row in range(len(waiting["round"])):
         decision = open_decision(waiting, row, policy.origin)
-        books.open[decision.round] = decision
+        bookkeeping.open[decision.round] = decision
     return policy
 
 

@@ -52,7 +52,8 @@ class SupLinUCB(Recipe):
     practice `LinUCB` is far better.
 
     Reference: W. Chu, L. Li, L. Reyzin and R. Schapire, "Contextual Bandits with Linear Payoff
-    Functions", AISTATS 2011."""
+    Functions", AISTATS 2011.
+    """
 
     horizon: int = 10_000  # T
     radius: float = 1.0

@@ -38,7 +38,8 @@ class SymmetrizedEnsembleSampling(PerturbationRecipe):
     here.
 
     Reference: D. Janz, A. E. Litvak and C. Szepesvari, "Ensemble sampling for linear bandits: small
-    ensembles suffice", NeurIPS 2024."""
+    ensembles suffice", NeurIPS 2024.
+    """
 
     size: int
     scale: float = 1.0

@@ -64,7 +64,8 @@ class ThompsonSampling(Recipe):
     Reference: M. Abeille and A. Lazaric, "Linear Thompson Sampling Revisited", AISTATS 2017;
     `adaptive` is the LinTS of S. Wu, C. Wang and Y. Li, "Residual Bootstrap Exploration for
     Stochastic Linear Bandit", UAI 2022; GLM-TSL: B. Kveton et al., "Randomized Exploration in
-    Generalized Linear Bandits", AISTATS 2020."""
+    Generalized Linear Bandits", AISTATS 2020.
+    """
 
     scale: float | Auto = AUTO
     regularization: float | Auto = AUTO
