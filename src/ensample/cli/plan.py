@@ -210,52 +210,29 @@ def show_frontier(setting: Setting, law: Perturbation, out: Path | None, as_json
     """Print and draw what fewer or more members cost; for programs the figure only if asked for."""
     rows = theory.frontier(setting, law)
     _, p = unit_anticoncentration(law)
-    paper = Tradeoff(
-        p / 4.0, theory.ensemble_size(setting, law), theory.theorem_bound(setting, law)
-    )
-    drawn = out is not None or (not as_json and has("matplotlib"))
-    if drawn:
+    size, bound = theory.ensemble_size(setting, law), theory.theorem_bound(setting, law)
+    paper = Tradeoff(p / 4.0, size, bound)
+    title, paths = f"{in_symbols(setting)}, {law!r}", []
+    if out is not None or (not as_json and has("matplotlib")):
         check_folder("out", out or FOLDER)
         require("matplotlib", user="ensample plan --frontier")
-    title = f"{in_symbols(setting)}, {law!r}"
-    if not as_json:
-        show_tradeoffs(rows, paper, title)
-    paths = draw(rows, paper, title, out or FOLDER) if drawn else []
+        from ensample.report.command_figures import draw_plan
+        from ensample.report.figures import save
+
+        paths = save(draw_plan(rows, paper, title), out or FOLDER, "frontier")
     if as_json:
-        found: dict[str, Any] = {
-            "setting": asdict(setting),
-            "perturbation": repr(law),
-            "theorem": paper._asdict(),
-        }
-        found |= {
-            "frontier": [row._asdict() for row in rows],
-            "figures": [str(path) for path in paths],
-        }
-        print_json(found)
-    else:
-        print_paths(paths)
-
-
-def show_tradeoffs(rows: tuple[Tradeoff, ...], paper: Tradeoff, title: str) -> None:
-    heads = ["optimistic share s", "members", "bound B(gamma_T, s)"]
-    shown = table(numbers=heads, title=title)
+        data: dict[str, Any] = {"setting": asdict(setting), "perturbation": repr(law)}
+        data |= {"theorem": paper._asdict(), "frontier": [row._asdict() for row in rows]}
+        print_json(data | {"figures": [str(path) for path in paths]})
+        return
+    shown = table(numbers=["optimistic share s", "members", "bound B(gamma_T, s)"], title=title)
     shown.add_column("")
     for row in rows:
-        note = (
-            f"Theorem 1 has {terminal(paper.size)} for this bound"
-            if row.share == paper.share
-            else ""
-        )
-        shown.add_row(f"{row.share:.4g}", terminal(row.size), terminal(row.bound), note)
+        note = f"Theorem 1 has {terminal(paper.size)} for this bound"
+        numbers = f"{row.share:.4g}", terminal(row.size), terminal(row.bound)
+        shown.add_row(*numbers, note if row.share == paper.share else "")
     output.print(shown)
-
-
-def draw(rows: tuple[Tradeoff, ...], paper: Tradeoff, title: str, folder: Path) -> list[Path]:
-    """Write the figure's files."""
-    from ensample.report.command_figures import draw_plan
-    from ensample.report.figures import save
-
-    return save(draw_plan(rows, paper, title), folder, "frontier")
+    print_paths(paths)
 
 
 def in_symbols(setting: Setting) -> str:

@@ -84,40 +84,6 @@ def unreachable(error: httpx.TransportError) -> ServiceError:
     return ServiceError(None, "unreachable", message)
 
 
-class Connection:
-    """The address of a service, and the options of each request."""
-
-    def __init__(self, url: str, key: str | None, timeout: float, retries: int) -> None:
-        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-            raise WrongType("url", url, "an address such as http://127.0.0.1:8000")
-        self.url = url.rstrip("/")
-        self.timeout = number("timeout", timeout, 0.0)
-        self.attempts = 1 + whole("retries", retries, 0, 100)
-        self.headers = {"user-agent": f"ensample/{__version__}", "content-type": "application/json"}
-        if key is not None:
-            self.headers["authorization"] = f"Bearer {key}"
-
-    def pool(self, connections: int) -> dict[str, Any]:
-        """Return options of a client of httpx. Certificates are read for https only: it takes 20
-        ms.
-        """
-        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-        return {"limits": limits, "verify": self.url.startswith("https://")}
-
-    def request(self, call: Request[Any]) -> dict[str, Any]:
-        """Return the arguments of `request` of httpx."""
-        content = call.content
-        if call.body is not None:
-            content = json.dumps(call.body, allow_nan=False).encode()
-        return {
-            "method": call.method,
-            "url": self.url + call.path,
-            "content": content,
-            "headers": self.headers,
-            "timeout": self.timeout,
-        }
-
-
 if TYPE_CHECKING:
 
     class Method(Generic[P, T]):
@@ -148,7 +114,31 @@ def method(make: "Callable[P, Request[T]]") -> "Method[P, T]":
 
 
 class Methods:
-    """The calls of the service, as methods of both clients."""
+    """The address of a service, and its calls as methods of both clients."""
+
+    def __init__(self, url: str, key: str | None, timeout: float, retries: int) -> None:
+        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+            raise WrongType("url", url, "an address such as http://127.0.0.1:8000")
+        self._url = url.rstrip("/")
+        self._timeout = number("timeout", timeout, 0.0)
+        self._attempts = 1 + whole("retries", retries, 0, 100)
+        self._headers = {"user-agent": f"ensample/{__version__}"}
+        self._headers["content-type"] = "application/json"
+        if key is not None:
+            self._headers["authorization"] = f"Bearer {key}"
+
+    def _pool(self, connections: int) -> dict[str, Any]:
+        """Return options of httpx. Certificates are read for https only: it takes 20 ms."""
+        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+        return {"limits": limits, "verify": self._url.startswith("https://")}
+
+    def _arguments(self, call: Request[Any]) -> dict[str, Any]:
+        """Return the arguments of `request` of httpx."""
+        content = call.content
+        if call.body is not None:
+            content = json.dumps(call.body, allow_nan=False).encode()
+        parts = {"method": call.method, "url": self._url + call.path, "content": content}
+        return parts | {"headers": self._headers, "timeout": self._timeout}
 
     experiments = method(calls.experiments)
     experiment = method(calls.experiment)
@@ -185,22 +175,22 @@ class Client(Methods):
         retries: int = 4,
         http: httpx.Client | None = None,
     ) -> None:
-        self._connection = Connection(url, key, timeout, retries)
+        super().__init__(url, key, timeout, retries)
         self._is_own = http is None
-        self._http = httpx.Client(**self._connection.pool(100)) if http is None else http
+        self._http = httpx.Client(**self._pool(100)) if http is None else http
 
     def _answer(self, call: Request[T]) -> T:
-        for attempt in range(self._connection.attempts):
+        for attempt in range(self._attempts):
             found = self._send(call)
             pause = pause_before_next(call, found, attempt)
-            if pause is None or attempt + 1 == self._connection.attempts:
+            if pause is None or attempt + 1 == self._attempts:
                 break
             time.sleep(pause)
         return answer_of(call, found)
 
     def _send(self, call: Request[Any]) -> Found:
         try:
-            return self._http.request(**self._connection.request(call))
+            return self._http.request(**self._arguments(call))
         except httpx.TransportError as error:
             return error
 
@@ -208,7 +198,7 @@ class Client(Methods):
         """Write the log into a file .parquet, .jsonl or .dsjson, which is there when all of it
         is.
         """
-        request = self._connection.request(calls.log(experiment, path))
+        request = self._arguments(calls.log(experiment, path))
         try:
             with self._http.stream(**request) as response:
                 if response.status_code >= 400:
@@ -248,20 +238,20 @@ class AsyncClient(Methods):
         concurrency: int = 16,
         http: httpx.AsyncClient | None = None,
     ) -> None:
-        self._connection = Connection(url, key, timeout, retries)
+        super().__init__(url, key, timeout, retries)
         # httpx scans all connections for each call that waits for one: it sends 113 calls a second
         # with 1,000 at once, and 640 with 16 at once. So calls wait here.
         self._slots = asyncio.Semaphore(whole("concurrency", concurrency, 1, 10_000))
         self._is_own = http is None
         self._loop: asyncio.AbstractEventLoop | None = None
-        options = self._connection.pool(concurrency)
+        options = self._pool(concurrency)
         self._http = httpx.AsyncClient(**options) if http is None else http
 
     async def _answer(self, call: Request[T]) -> T:
-        for attempt in range(self._connection.attempts):
+        for attempt in range(self._attempts):
             found = await self._send(call)
             pause = pause_before_next(call, found, attempt)
-            if pause is None or attempt + 1 == self._connection.attempts:
+            if pause is None or attempt + 1 == self._attempts:
                 break
             await asyncio.sleep(pause)
         return answer_of(call, found)
@@ -270,7 +260,7 @@ class AsyncClient(Methods):
         self._check_loop()
         try:
             async with self._slots:
-                return await self._http.request(**self._connection.request(call))
+                return await self._http.request(**self._arguments(call))
         except httpx.TransportError as error:
             return error
 
@@ -278,7 +268,7 @@ class AsyncClient(Methods):
         """Write the log into a file .parquet, .jsonl or .dsjson, which is there when all of it
         is.
         """
-        request = self._connection.request(calls.log(experiment, path))
+        request = self._arguments(calls.log(experiment, path))
         self._check_loop()
         try:
             with tempfile.TemporaryFile() as whole:
