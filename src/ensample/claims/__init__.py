@@ -25,8 +25,7 @@ from ensample.claims.claim import (
     Section,
     Verdict,
 )
-from ensample.claims.registry import CLAIMS, find
-from ensample.claims.verification import Checked, total_cost, verify
+from ensample.claims.verification import CLAIMS, Checked, find, total_cost, verify
 
 __all__ = [
     "CLAIMS",

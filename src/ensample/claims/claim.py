@@ -1,6 +1,6 @@
 """A claim is a statement of the paper that a program can refute."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
@@ -61,10 +61,16 @@ class Section(StrEnum):
 
 
 class Curve(NamedTuple):
+    """A line of a figure; `curve` makes one of any numbers."""
+
     label: str
     x: tuple[float, ...]
     y: tuple[float, ...]
     bound: bool = False  # a line of the theory rather than a measurement
+
+
+def curve(label: str, x: Iterable[float], y: Iterable[float], bound: bool = False) -> Curve:
+    return Curve(label, tuple(map(float, x)), tuple(map(float, y)), bound)
 
 
 @dataclass(frozen=True)

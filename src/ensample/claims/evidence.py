@@ -60,28 +60,28 @@ def identity(error: float, tolerance: float, sample: int, detail: str = "") -> O
     >>> identity(3e-14, 1e-10, 100).verdict.value
     'holds'
     """
-    verdict = Verdict.HOLDS if error <= tolerance else Verdict.REFUTED
-    return Outcome(
-        error, "<=", tolerance, room(tolerance - error, tolerance), verdict, sample, detail
-    )
+    margin, verdict = room(tolerance - error, tolerance), verdict_of(error <= tolerance, True)
+    return Outcome(error, "<=", tolerance, margin, verdict, sample, detail)
 
 
 def always_at_most(measured: float, bound: float, sample: int, detail: str = "") -> Outcome:
     """The largest value found is at most the bound, up to rounding."""
-    holds = measured <= bound + ROUNDING * abs(bound)
-    margin = max(0.0, room(bound - measured, bound)) if holds else room(bound - measured, bound)
-    return Outcome(
-        measured, "<=", bound, margin, Verdict.HOLDS if holds else Verdict.REFUTED, sample, detail
-    )
+    holds, margin = measured <= bound + ROUNDING * abs(bound), room(bound - measured, bound)
+    margin = max(0.0, margin) if holds else margin
+    return Outcome(measured, "<=", bound, margin, verdict_of(holds, True), sample, detail)
 
 
 def always_at_least(measured: float, bound: float, sample: int, detail: str = "") -> Outcome:
     """The smallest value found is at least the bound, up to rounding (absolute if it is 0)."""
     holds = measured >= bound - ROUNDING * (abs(bound) if bound else 1.0)
-    margin = max(0.0, room(measured - bound, bound)) if holds else room(measured - bound, bound)
-    return Outcome(
-        measured, ">=", bound, margin, Verdict.HOLDS if holds else Verdict.REFUTED, sample, detail
-    )
+    margin = room(measured - bound, bound)
+    margin = max(0.0, margin) if holds else margin
+    return Outcome(measured, ">=", bound, margin, verdict_of(holds, True), sample, detail)
+
+
+def verdict_of(holds: bool, refuted: bool) -> Verdict:
+    """Return the verdict; a statement that holds is not refuted."""
+    return Verdict.HOLDS if holds else Verdict.REFUTED if refuted else Verdict.INCONCLUSIVE
 
 
 def probability_at_least(
@@ -96,18 +96,11 @@ def probability_at_least(
     ('inconclusive', 12262)
     """
     low, high = binomial_interval(successes, trials, alarm)
-    verdict = (
-        Verdict.HOLDS if low >= bound else Verdict.REFUTED if high < bound else Verdict.INCONCLUSIVE
-    )
-    decides = (
-        deciding_sample(successes / trials, bound, trials, alarm)
-        if verdict is Verdict.INCONCLUSIVE
-        else None
-    )
-    detail = joined(detail, f"interval [{low:.5g}, {high:.5g}]")
-    return Outcome(
-        successes / trials, ">=", bound, room(low - bound, bound), verdict, trials, detail, decides
-    )
+    verdict, share = verdict_of(low >= bound, high < bound), successes / trials
+    undecided = verdict is Verdict.INCONCLUSIVE
+    decides = deciding_sample(share, bound, trials, alarm) if undecided else None
+    detail, margin = joined(detail, f"interval [{low:.5g}, {high:.5g}]"), room(low - bound, bound)
+    return Outcome(share, ">=", bound, margin, verdict, trials, detail, decides)
 
 
 def probability_at_most(
@@ -115,18 +108,11 @@ def probability_at_most(
 ) -> Outcome:
     """P(success) <= bound."""
     low, high = binomial_interval(successes, trials, alarm)
-    verdict = (
-        Verdict.HOLDS if high <= bound else Verdict.REFUTED if low > bound else Verdict.INCONCLUSIVE
-    )
-    decides = (
-        deciding_sample(successes / trials, bound, trials, alarm)
-        if verdict is Verdict.INCONCLUSIVE
-        else None
-    )
-    detail = joined(detail, f"interval [{low:.5g}, {high:.5g}]")
-    return Outcome(
-        successes / trials, "<=", bound, room(bound - high, bound), verdict, trials, detail, decides
-    )
+    verdict, share = verdict_of(high <= bound, low > bound), successes / trials
+    undecided = verdict is Verdict.INCONCLUSIVE
+    decides = deciding_sample(share, bound, trials, alarm) if undecided else None
+    detail, margin = joined(detail, f"interval [{low:.5g}, {high:.5g}]"), room(bound - high, bound)
+    return Outcome(share, "<=", bound, margin, verdict, trials, detail, decides)
 
 
 def probability_equals(
@@ -139,23 +125,14 @@ def probability_equals(
 ) -> Outcome:
     """P(success) = value, to within a relative tolerance."""
     low, high = binomial_interval(successes, trials, alarm)
-    farthest = max(high - value, value - low)
-    if not low <= value <= high:
-        verdict = Verdict.REFUTED
-    else:
-        verdict = Verdict.HOLDS if farthest <= tolerance * value else Verdict.INCONCLUSIVE
-    decides = None
+    farthest, allowed = max(high - value, value - low), tolerance * value
+    inside = low <= value <= high
+    verdict, decides = verdict_of(inside and farthest <= allowed, not inside), None
     if verdict is Verdict.INCONCLUSIVE:  # the half-width shrinks as one over the root of the sample
-        decides = math.ceil(trials * (farthest / (tolerance * value)) ** 2)
+        decides = math.ceil(trials * (farthest / allowed) ** 2)
     detail = joined(detail, f"interval [{low:.5g}, {high:.5g}], tolerance {tolerance:.0%}")
-    gap = (
-        min(value - low, high - value)
-        if verdict is Verdict.REFUTED
-        else tolerance * value - farthest
-    )
-    return Outcome(
-        successes / trials, "=", value, room(gap, value), verdict, trials, detail, decides
-    )
+    margin = room(allowed - farthest if inside else min(value - low, high - value), value)
+    return Outcome(successes / trials, "=", value, margin, verdict, trials, detail, decides)
 
 
 def same_law(
@@ -175,20 +152,14 @@ def same_law(
     ['holds', 'refuted']
     """
     radius = sum(ks_radius(size, alarm / len(samples)) for size in samples)
-    if distance > radius:
-        verdict = Verdict.REFUTED
-    else:
-        verdict = Verdict.HOLDS if distance + radius <= tolerance else Verdict.INCONCLUSIVE
-    decides = None
+    farthest, refuted = distance + radius, distance > radius
+    verdict, decides = verdict_of(not refuted and farthest <= tolerance, refuted), None
     if verdict is Verdict.INCONCLUSIVE:
         needed = tolerance - distance if distance < 0.5 * tolerance else distance
         decides = math.ceil(sum(samples) * (radius / needed) ** 2)
-    detail = joined(detail, f"KS distance at most {distance + radius:.3g}")
-    margin = (
-        room(radius - distance, radius)
-        if verdict is Verdict.REFUTED
-        else room(tolerance - distance - radius, tolerance)
-    )
+    detail = joined(detail, f"KS distance at most {farthest:.3g}")
+    sure = room(radius - distance, radius)
+    margin = sure if refuted else room(tolerance - distance - radius, tolerance)
     return Outcome(distance, "<=", radius, margin, verdict, sum(samples), detail, decides)
 
 
@@ -210,22 +181,12 @@ def slope_at_most(
     n = slopes.size
     mean, error = float(slopes.mean()), float(slopes.std(ddof=1)) / math.sqrt(n)
     reach = student_quantile(alarm / 2, n - 1) * error
-    verdict = (
-        Verdict.HOLDS
-        if mean + reach <= bound
-        else Verdict.REFUTED
-        if mean - reach > bound
-        else Verdict.INCONCLUSIVE
-    )
-    decides = (
-        math.ceil(n * (reach / max(abs(bound - mean), 1e-9)) ** 2)
-        if verdict is Verdict.INCONCLUSIVE
-        else None
-    )
+    verdict, decides = verdict_of(mean + reach <= bound, mean - reach > bound), None
+    if verdict is Verdict.INCONCLUSIVE:
+        decides = math.ceil(n * (reach / max(abs(bound - mean), 1e-9)) ** 2)
     detail = joined(detail, f"slope {mean:.4f}, interval [{mean - reach:.4f}, {mean + reach:.4f}]")
-    return Outcome(
-        mean, "<=", bound, room(bound - mean - reach, bound), verdict, n, detail, decides
-    )
+    margin = room(bound - mean - reach, bound)
+    return Outcome(mean, "<=", bound, margin, verdict, n, detail, decides)
 
 
 class Trials(NamedTuple):
@@ -254,15 +215,13 @@ def weakest(outcomes: Sequence[Outcome]) -> Outcome:
     'refuted'
     """
     severity = (Verdict.HOLDS, Verdict.INCONCLUSIVE, Verdict.REFUTED)
-    spokesman = max(
-        outcomes, key=lambda outcome: (severity.index(outcome.verdict), -outcome.margin)
-    )
-    details = "; ".join(dict.fromkeys(outcome.detail for outcome in outcomes if outcome.detail))
-    return replace(spokesman, sample=sum(outcome.sample for outcome in outcomes), detail=details)
+    worst = max(outcomes, key=lambda one: (severity.index(one.verdict), -one.margin))
+    details = "; ".join(dict.fromkeys(one.detail for one in outcomes if one.detail))
+    return replace(worst, sample=sum(one.sample for one in outcomes), detail=details)
 
 
 def room(gap: float, bound: float) -> float:
-    """The gap as a share of the bound, itself where the bound is 0."""
+    """Return the gap as a share of the bound, or itself if the bound is 0."""
     return gap / abs(bound) if bound else gap
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.arms import FiniteArms
+from ensample.claims.claim import Figure, curve
 from ensample.claims.evidence import generator
 from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
 from ensample.problems import LinearProblem
@@ -155,3 +156,13 @@ def draw_problem(
     theta = rng.standard_normal(setting.dim)
     theta *= setting.norm / np.linalg.norm(theta)
     return LinearProblem(FiniteArms(features), theta, setting.noise)
+
+
+def failure_figure(title: str, failures: FloatArray, setting: Setting) -> Figure:
+    """Draw how often some history fails, over the number of members: `failures` [m]."""
+    size, limit = failures.size, (setting.delta,) * 2
+    curves = (
+        curve("measured", range(1, size + 1), failures),
+        curve("delta, at the prescribed m", (1, size), limit, bound=True),
+    )
+    return Figure(title, "members", "probability", curves)

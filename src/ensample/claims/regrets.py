@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.claims.claim import Curve, Figure, Judge, Measure, Outcome, Scale
+from ensample.claims.claim import Figure, Judge, Measure, Outcome, Scale, curve
 from ensample.claims.evidence import CLAIM_ALARM, Trials, cell, each_at_least, weakest
 from ensample.claims.recorded import replicates, watch
 from ensample.policies import EnsembleSampling, Recipe
@@ -84,13 +84,13 @@ def bound_against_regret(
 ) -> Figure:
     """Draw mean and largest regret of the shown cases, with the bound and the trivial 2ST."""
     pairs = [(case, regret) for case, regret in zip(cases, regrets, strict=True) if case.shown]
-    x = tuple(float(case.setting.horizon) for case, _ in pairs)
-    trivial = tuple(2.0 * case.setting.norm * case.setting.horizon for case, _ in pairs)
+    x = [case.setting.horizon for case, _ in pairs]
+    trivial = [2.0 * case.setting.norm * case.setting.horizon for case, _ in pairs]
     curves = (
-        Curve("bound", x, tuple(case.guarantee.bound for case, _ in pairs), bound=True),
-        Curve("2ST, always true", x, trivial, bound=True),
-        Curve("largest regret", x, tuple(float(regret.max()) for _, regret in pairs)),
-        Curve("mean regret", x, tuple(float(regret.mean()) for _, regret in pairs)),
+        curve("bound", x, (case.guarantee.bound for case, _ in pairs), bound=True),
+        curve("2ST, always true", x, trivial, bound=True),
+        curve("largest regret", x, (regret.max() for _, regret in pairs)),
+        curve("mean regret", x, (regret.mean() for _, regret in pairs)),
     )
     return Figure(title, "horizon", "regret", curves, log_x=True, log_y=True)
 

@@ -1,16 +1,34 @@
-"""`verify`: run claims and say what they found."""
+"""Find claims and run them: `find` and `verify`."""
 
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import ensample.claims.statements  # noqa: F401 (registers the claims)
 from ensample.checks import instance, whole
 from ensample.claims.claim import SOUND, Claim, Cost, Outcome, Scale, Verdict
 from ensample.claims.power import is_sharp, powers
-from ensample.claims.texts import place
+from ensample.claims.texts import CHECKED, TEXTS, place
 from ensample.errors import InvalidArgument
 from ensample.memory import free_megabytes
+from ensample.registry import one_of
 from ensample.statistics import require_scipy
+
+CLAIMS: tuple[Claim, ...] = tuple(CHECKED[id] for id in TEXTS)
+"""Every claim, in the order of the paper."""
+
+
+def find(ids: Sequence[str]) -> tuple[Claim, ...]:
+    """Return claims by their ids, in the order of the paper; all of them if none is named.
+
+    >>> [claim.id for claim in find(["chi-square"])]
+    ['chi-square']
+    """
+    names = [claim.id for claim in CLAIMS]
+    for name in ids:
+        if name not in names:
+            raise InvalidArgument("claim", name, one_of(str(name), names))
+    return tuple(claim for claim in CLAIMS if not ids or claim.id in ids)
 
 
 class Checked(NamedTuple):

@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 from numpy.random import Generator
 
-from ensample.claims.claim import Check, Curve, Figure, Judge, Measure, Outcome, Scale
+from ensample.claims.claim import Check, Figure, Judge, Measure, Outcome, Scale, curve
 from ensample.claims.evidence import (
     CLAIM_ALARM,
     always_at_least,
@@ -332,9 +332,8 @@ def sphere_tail(d: int, reach: float = THRESHOLD) -> float:
 def measure_sphere(scale: Scale, seed: int) -> Judge:
     """The tails, with a figure over the dimension."""
     found, dims = sphere_tails(scale, seed, THRESHOLD), dimensions(scale)
-    x = tuple(float(d) for d in dims)
-    exact = Curve("exact", x, tuple(sphere_tail(int(d)) for d in dims))
-    curves = exact, Curve("claimed", x, (LEAST,) * len(x), bound=True)
+    exact = curve("exact", dims, (sphere_tail(int(d)) for d in dims))
+    curves = exact, curve("claimed", dims, [LEAST] * len(dims), bound=True)
     drawn = Figure("A sphere's anti-concentration", "d", "P(u'W >= |u| / 3)", curves, log_x=True)
     return lambda f: replace(judge_tails(found, f), figure=drawn)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ensample.claims.claim import Curve, Figure, Judge, Outcome, Scale
+from ensample.claims.claim import Figure, Judge, Outcome, Scale, curve
 from ensample.claims.evidence import always_at_most, generator
 from ensample.claims.texts import claim, twin
 from ensample.problems.problem import unit_rows
@@ -55,12 +55,12 @@ def potential(X: FloatArray | None, d: int, lam: float, rounds: int) -> FloatArr
 def potential_figure(rounds: int) -> Figure:
     """d = 1, where the sum is known for every T: 1/lam + 1/(lam + 1) + ..."""
     times = np.unique(np.geomspace(1, rounds, 30).astype(int))
-    x, curves = tuple(float(t) for t in times), []
+    curves = []
     for lam in (1.0, 0.1):
         sums = potential(np.ones((rounds, 1)), 1, lam, rounds)[times - 1]
-        limit = tuple(2.0 * math.log1p(t / lam) for t in x)
-        curves.append(Curve(f"sum, lam = {lam:g}", x, tuple(sums.tolist())))
-        curves.append(Curve(f"bound, lam = {lam:g}", x, limit, bound=True))
+        limit = 2.0 * np.log1p(times / lam)
+        curves.append(curve(f"sum, lam = {lam:g}", times, sums))
+        curves.append(curve(f"bound, lam = {lam:g}", times, limit, bound=True))
     title = "The potential in dimension 1"
     return Figure(title, "T", "sum of squared widths", tuple(curves), log_x=True)
 
@@ -99,9 +99,9 @@ def tail(d: int, x: float, factor: float) -> float:
 def chi_square_figure() -> Figure:
     levels = tuple(0.5 * k for k in range(1, 41))
     curves = (
-        Curve("as printed, sqrt(dx) + 2x", levels, tuple(tail(SHOWN, x, 1.0) for x in levels)),
-        Curve("correct, 2 sqrt(dx) + 2x", levels, tuple(tail(SHOWN, x, 2.0) for x in levels)),
-        Curve("exp(-x)", levels, tuple(math.exp(-x) for x in levels), bound=True),
+        curve("as printed, sqrt(dx) + 2x", levels, (tail(SHOWN, x, 1.0) for x in levels)),
+        curve("correct, 2 sqrt(dx) + 2x", levels, (tail(SHOWN, x, 2.0) for x in levels)),
+        curve("exp(-x)", levels, (math.exp(-x) for x in levels), bound=True),
     )
     return Figure(f"Chi-square tail, d = {SHOWN}", "x", "probability", curves, log_y=True)
 

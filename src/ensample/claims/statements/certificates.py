@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.claims.claim import SOUND, Curve, Figure, Judge, Outcome, Scale
+from ensample.claims.claim import SOUND, Figure, Judge, Outcome, Scale, curve
 from ensample.claims.evidence import ROUNDING, Trials, each_at_least, generator, identity
 from ensample.claims.recorded import replicates
 from ensample.claims.regrets import GAP, TIMID, runs_to_decide
@@ -158,14 +158,13 @@ def certificate_figure(seed: int) -> tuple[Figure, str]:
     run, rounds = certified_run(case, seed, 10**8), SHOWN.horizon
     certified, advance = np.cumsum(np.minimum(run.bounds, 2.0)), ucb_bound(SHOWN)
     at = np.unique(np.geomspace(1, rounds, 40).astype(int))
-    x = tuple(at.astype(float).tolist())
-    known = tuple(ucb_bound(replace(SHOWN, horizon=int(t))) for t in at)
+    known = [ucb_bound(replace(SHOWN, horizon=int(t))) for t in at]
     regret = np.maximum(np.cumsum(run.regret)[at - 1], 1e-2)
     curves = (
-        Curve("known in advance", x, known, bound=True),
-        Curve("2S a round, always true", x, tuple((2.0 * at).tolist()), bound=True),
-        Curve("certificate", x, tuple(certified[at - 1].tolist())),
-        Curve("regret", x, tuple(regret.tolist())),
+        curve("known in advance", at, known, bound=True),
+        curve("2S a round, always true", at, 2.0 * at, bound=True),
+        curve("certificate", at, certified[at - 1]),
+        curve("regret", at, regret),
     )
     known_before = f"{advance:,.0f} known in advance"
     note = f"{certified[-1]:,.0f} is certified after {rounds:,} rounds, {known_before}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
-from ensample.claims.claim import Curve, Figure, Judge, Outcome, Scale
+from ensample.claims.claim import Figure, Judge, Outcome, Scale, curve
 from ensample.claims.evidence import (
     CLAIM_ALARM,
     Trials,
@@ -123,10 +123,10 @@ def reward(noise: Noise, mean: FloatArray, luck: FloatArray) -> FloatArray:
 
 def coverage_figure(ratios: dict[str, FloatArray]) -> Figure:
     levels = np.linspace(0.3, 1.2, 31)
-    x, curves = tuple(levels.tolist()), []
+    curves = []
     for name, closest in ratios.items():
-        curves.append(Curve(name, x, tuple(float((closest <= level).mean()) for level in levels)))
-    curves.append(Curve("1 - delta", x, (1.0 - DELTA,) * len(x), bound=True))
+        curves.append(curve(name, levels, ((closest <= level).mean() for level in levels)))
+    curves.append(curve("1 - delta", levels, [1.0 - DELTA] * levels.size, bound=True))
     title, y_label = "Coverage of a part of the radius", "runs covered in all rounds"
     return Figure(title, "share of beta_t", y_label, tuple(curves))
 
@@ -199,8 +199,7 @@ def measure_gaussian(scale: Scale, seed: int) -> Judge:
     }
     levels, curves = np.linspace(0.0, 1.1, 45), []
     for name, sizes in found.items():
-        shares = tuple(float((sizes > level).mean()) for level in levels)
-        curves.append(Curve(name, tuple(levels.tolist()), shares))
+        curves.append(curve(name, levels, ((sizes > level).mean() for level in levels)))
     title = "How large perturbations get"
     figure = Figure(title, "share of the radius", "members that exceed it", tuple(curves))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.arms import FiniteArms
-from ensample.claims.claim import Curve, Figure, Judge, Outcome, Scale
+from ensample.claims.claim import Figure, Judge, Outcome, Scale, curve
 from ensample.claims.evidence import (
     CLAIM_ALARM,
     Trials,
@@ -97,11 +97,11 @@ def greedy(scale: Scale, seed: int) -> Outcome:
 
 
 def linucb_figure(setting: Setting, runs: Runs) -> Figure:
-    rounds = tuple(float(t) for t in runs.checkpoints)
-    bound = tuple(ucb_bound(replace(setting, horizon=int(t))) for t in runs.checkpoints)
+    rounds = runs.checkpoints
+    bound = [ucb_bound(replace(setting, horizon=int(t))) for t in rounds]
     curves = (
-        Curve("mean regret", rounds, tuple(runs.mean.tolist())),
-        Curve("B(2 beta_T, 1)", rounds, bound, bound=True),
+        curve("mean regret", rounds, runs.mean),
+        curve("B(2 beta_T, 1)", rounds, bound, bound=True),
     )
     return Figure("LinUCB, d = 5, 30 arms", "rounds", "regret", curves, log_x=True, log_y=True)
 

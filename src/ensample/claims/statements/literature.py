@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.arms import UnitBall
-from ensample.claims.claim import Curve, Figure, Judge, Outcome, Scale
+from ensample.claims.claim import Figure, Judge, Outcome, Scale, curve
 from ensample.claims.evidence import Trials, cell, each_at_least, generator
 from ensample.claims.recorded import replicates
 from ensample.claims.texts import claim, twin
@@ -92,12 +92,12 @@ def ball_figure(scale: Scale, seed: int) -> Figure:
     """Regret a round, for ensembles below and above the dimension."""
     dim, rounds, runs = BALL_DIMS[-1], scale.choose(100, 400, 1000), 20
     shown = np.unique(np.geomspace(1, rounds, 30).round().astype(np.int64))
-    x, curves = tuple(shown.astype(float).tolist()), []
+    curves = []
     for size in (dim // 2, dim, 2 * dim, 10 * dim):
         parts = (10**7 + size * 1000 + r for r in range(runs))
         mean = np.mean([regrets(dim, size, rounds, seed, part)[0] for part in parts], axis=0)
-        curves.append(Curve(f"m = {size}", x, tuple((mean[shown - 1] / shown).tolist())))
-    curves.append(Curve("1/4", (x[0], x[-1]), (0.25, 0.25), bound=True))
+        curves.append(curve(f"m = {size}", shown, mean[shown - 1] / shown))
+    curves.append(curve("1/4", (shown[0], shown[-1]), (0.25, 0.25), bound=True))
     title = f"Regret a round on the unit ball, d = {dim}"
     return Figure(title, "round", "regret / n", tuple(curves), log_x=True)
 
@@ -171,10 +171,9 @@ def trap_figure(seed: int) -> Figure:
     def mean_share(dim: int, scale: float) -> float:
         return float(wrong_share(dim, scale, horizon, 20, seed).mean())
 
-    x = tuple(float(dim) for dim in dims)
-    plain = tuple(mean_share(dim, 1.0) for dim in dims)
-    wide = tuple(mean_share(dim, inflated_scale(dim, horizon)) for dim in dims)
-    curves = Curve("scale 1", x, plain), Curve("scale beta_T", x, wide)
+    plain = [mean_share(dim, 1.0) for dim in dims]
+    wide = [mean_share(dim, inflated_scale(dim, horizon)) for dim in dims]
+    curves = curve("scale 1", dims, plain), curve("scale beta_T", dims, wide)
     return Figure("Rounds on the wrong arm", "d", "share", curves, log_x=True)
 
 

@@ -8,9 +8,9 @@ from functools import lru_cache, partial
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.claims.claim import Curve, Figure, Judge, Outcome, Scale
+from ensample.claims.claim import Figure, Judge, Outcome, Scale, curve
 from ensample.claims.evidence import Trials, each_at_least, generator
-from ensample.claims.histories import Stacks, draw_problem, draw_stacks
+from ensample.claims.histories import Stacks, draw_problem, draw_stacks, failure_figure
 from ensample.claims.recorded import replicates, watch
 from ensample.claims.regrets import Case, bound_against_regret, judge, play
 from ensample.claims.texts import claim, twin
@@ -171,13 +171,8 @@ def existence_figure(setting: Setting, scale: Scale, seed: int) -> Figure:
     """How often some history has no optimistic member, over the number of members."""
     reaches = reach_of_all_histories(setting, 1, scale.choose(100, 600, 6000), seed, 10**8)
     failures = (reaches < 1.0).mean(axis=0)
-    x, limit = tuple(float(size) for size in range(1, failures.size + 1)), (setting.delta,) * 2
-    curves = (
-        Curve("measured", x, tuple(failures.tolist())),
-        Curve("delta, at the prescribed m", (x[0], x[-1]), limit, bound=True),
-    )
     title = f"Some history without an optimistic member, m = {failures.size}"
-    return Figure(title, "members", "probability", curves)
+    return failure_figure(title, failures, setting)
 
 
 claim(EXISTENCE, measure_existence, shrink, broken=twin(shrink, without_union=True))
@@ -266,10 +261,9 @@ def pushed_norms(setting: Setting, seed: int, part: int) -> list[float]:
 def concentration_figure(setting: Setting, seed: int) -> Figure:
     """The largest norm of all members over the rounds of one adversarial history."""
     norms, bound = pushed_norms(setting, seed, 10**8), (relative_radius(setting),) * 2
-    rounds = tuple(float(t) for t in range(1, len(norms) + 1))
     curves = (
-        Curve("largest of all members", rounds, tuple(norms)),
-        Curve("radius, for all rounds", (rounds[0], rounds[-1]), bound, bound=True),
+        curve("largest of all members", range(1, len(norms) + 1), norms),
+        curve("radius, for all rounds", (1, len(norms)), bound, bound=True),
     )
     title = f"Perturbation norms, m = {optimistic_size(setting)}"
     return Figure(title, "round", "norm / beta_T", curves)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.claims.claim import Curve, Figure, Judge, Outcome, Scale
+from ensample.claims.claim import Curve, Figure, Judge, Outcome, Scale, curve
 from ensample.claims.evidence import CLAIM_ALARM, cell, slope_at_most, weakest
 from ensample.claims.texts import claim, twin
 from ensample.policies import EnsembleSampling, Recipe
@@ -103,15 +103,13 @@ def horizon_figure(
     horizons: FloatArray, regrets: FloatArray, bounds: FloatArray, gaps: tuple[float, ...]
 ) -> Figure:
     """Mean regret for some gaps, their supremum, and the bound moved down to its first point."""
-    x, worst = tuple(horizons.tolist()), regrets.max(axis=1)
-    shift = worst[0] / bounds[0]
-    shown, shifted = (0, 2, len(gaps) - 1), tuple((bounds * shift).tolist())
-    root = tuple(worst[0] * math.sqrt(T / x[0]) for T in x)
+    x, worst = horizons, regrets.max(axis=1)
+    shift, shown = worst[0] / bounds[0], (0, 2, len(gaps) - 1)
     curves = [
-        *(Curve(f"gap {gaps[k]:.2g}", x, tuple(regrets[:, k].tolist())) for k in shown),
-        Curve("worst gap", x, tuple(worst.tolist())),
-        Curve(f"bound / {1 / shift:,.0f}", x, shifted, bound=True),
-        Curve("sqrt T", x, root, bound=True),
+        *(curve(f"gap {gaps[k]:.2g}", x, regrets[:, k]) for k in shown),
+        curve("worst gap", x, worst),
+        curve(f"bound / {1 / shift:,.0f}", x, bounds * shift, bound=True),
+        curve("sqrt T", x, worst[0] * np.sqrt(x / x[0]), bound=True),
     ]
     return log_figure("Regret over the horizon, two arms", "horizon", curves)
 
@@ -170,9 +168,8 @@ def dimension_figure(regrets: FloatArray, bounds: FloatArray) -> Figure:
         "sqrt d": start * (x / x[0]) ** 0.5,
         f"bound / {bounds[0] / start:,.0f}": bounds * start / bounds[0],
     }
-    dims = tuple(x.tolist())
-    curves = [Curve("mean regret", dims, tuple(regrets.tolist()))]
-    curves += [Curve(name, dims, tuple(y.tolist()), bound=True) for name, y in lines.items()]
+    curves = [curve("mean regret", x, regrets)]
+    curves += [curve(name, x, y, bound=True) for name, y in lines.items()]
     return log_figure("Regret over the dimension", "d", curves)
 
 
@@ -213,13 +210,12 @@ def size_figure(seed: int) -> Figure:
     """Mean regret over the size: the bound is the same for all."""
     prescribed = sharp_size(PAIR)
     sizes = [1, 3, 10, 30, 100, prescribed, 10 * prescribed, 100 * prescribed]
-    means = [float(size_regret(size, 1.0, 100, seed).mean()) for size in sizes]
-    x, bound = tuple(float(size) for size in sizes), (theorem_bound(PAIR),) * 3
-    trivial = (2.0 * PAIR.norm * PAIR.horizon,) * len(x)
+    means = [size_regret(size, 1.0, 100, seed).mean() for size in sizes]
+    bound, trivial = [theorem_bound(PAIR)] * 3, [2.0 * PAIR.norm * PAIR.horizon] * len(sizes)
     curves = (
-        Curve("mean regret", x, tuple(means)),
-        Curve("2ST", x, trivial, bound=True),
-        Curve("bound of Theorem 1, from the prescribed m on", x[-3:], bound, bound=True),
+        curve("mean regret", sizes, means),
+        curve("2ST", sizes, trivial, bound=True),
+        curve("bound of Theorem 1, from the prescribed m on", sizes[-3:], bound, bound=True),
     )
     return log_figure(f"Regret over the ensemble's size, T = {PAIR.horizon}", "members", curves)
 
@@ -257,10 +253,10 @@ def arms_regret(arms: int, together: bool, runs: int, seed: int) -> FloatArray:
 def arms_figure(seed: int) -> Figure:
     """Mean regret over the number of arms, in three dimensions."""
     counts = (10, 30, 100, 300, 1000)
-    x = tuple(float(count) for count in counts)
-    means = tuple(float(arms_regret(count, True, 30, seed).mean()) for count in counts)
-    bounds = tuple(theorem_bound(arms_setting(count, True)) for count in counts)
-    curves = (Curve("mean regret", x, means), Curve("bound of Theorem 1", x, bounds, bound=True))
+    means = [arms_regret(count, True, 30, seed).mean() for count in counts]
+    bounds = [theorem_bound(arms_setting(count, True)) for count in counts]
+    limit = curve("bound of Theorem 1", counts, bounds, bound=True)
+    curves = curve("mean regret", counts, means), limit
     title = f"Regret over the number of arms, d = {DIM}, T = {HORIZON}"
     return log_figure(title, "arms", curves)
 

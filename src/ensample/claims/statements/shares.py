@@ -5,9 +5,9 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from ensample.claims.claim import Curve, Figure, Judge, Outcome, Scale
+from ensample.claims.claim import Figure, Judge, Outcome, Scale, curve
 from ensample.claims.evidence import Trials, each_at_least, generator
-from ensample.claims.histories import draw_problem, draw_stacks
+from ensample.claims.histories import draw_problem, draw_stacks, failure_figure
 from ensample.claims.recorded import replicates, watch
 from ensample.claims.texts import claim, twin
 from ensample.perturbations import P_N, InitialLaw, Perturbation, Rademacher, Sphere, Uniform
@@ -124,13 +124,12 @@ def shrink(scale: Scale, seed: int) -> Judge:
 
 def share_figure(seed: int) -> Figure:
     """The share over the rounds of one run for each of several sizes, against p_N / 4."""
-    rounds = tuple(float(t) for t in range(1, SHOWN.horizon + 1))
-    curves = []
+    curves, rounds = [], range(1, SHOWN.horizon + 1)
     for size in (10, 100, ensemble_size(SHOWN)):
         shares = shares_in_run(SHOWN, size, seed, 10**8 + size)
-        curves.append(Curve(f"m = {size:,}", rounds, tuple(shares)))
+        curves.append(curve(f"m = {size:,}", rounds, shares))
     for label, value in (("p_N", P_N), ("p_N / 4", LEAST_SHARE)):
-        curves.append(Curve(label, (rounds[0], rounds[-1]), (value, value), bound=True))
+        curves.append(curve(label, (1, SHOWN.horizon), (value, value), bound=True))
     return Figure("Share of optimistic members", "round", "share", tuple(curves))
 
 
@@ -210,7 +209,9 @@ def measure_sharp_size(scale: Scale, seed: int) -> Judge:
     large = Setting(*sizes, 1.0, 1.0, 1.0, delta)
     attacks = replicates(partial(under_attack, large, seed), scale.choose(runs, 320, 3000))
     found.append((large, np.array(attacks)))
-    drawn = size_figure(*found[0])
+    setting, least = found[0]
+    title = f"Some history below p_N / 4, m = {least.shape[1]}"
+    drawn = failure_figure(title, (least < LEAST_SHARE).mean(axis=0), setting)
     halves = [(least[:, least.shape[1] // 2 - 1] < LEAST_SHARE).mean() for _, least in found]
     half = ", ".join(f"{share:.1%}" for share in halves)
 
@@ -243,18 +244,6 @@ def under_attack(setting: Setting, seed: int, part: int) -> FloatArray:
     stacks = draw_stacks(world, setting, sharp_size(setting), rng, every=every)
     gamma = perturbation_radius(setting) / radius(setting)
     return stacks.least_shares_found(1.0, gamma, STEPS)
-
-
-def size_figure(setting: Setting, least: FloatArray) -> Figure:
-    """How often some history has too few optimistic members, over the number of members."""
-    x = tuple(float(size) for size in range(1, least.shape[1] + 1))
-    limit = (setting.delta,) * 2
-    curves = (
-        Curve("measured", x, tuple((least < LEAST_SHARE).mean(axis=0).tolist())),
-        Curve("delta, at the prescribed m", (x[0], x[-1]), limit, bound=True),
-    )
-    title = f"Some history below p_N / 4, m = {least.shape[1]}"
-    return Figure(title, "members", "probability", curves)
 
 
 claim("sharp-size", measure_sharp_size, broken=10.0)
