@@ -24,7 +24,7 @@ def test_claim_is_shown_in_a_table_a_page_and_data(tmp_path: Path) -> None:
     assert answer["scale"] == "quick" and [row["verdict"] for row in answer["claims"]] == ["holds"]
     page = (tmp_path / "a.html").read_text()
     assert "chi-square" in page and "as printed in the paper" in page
-    assert "http" not in page, "self-contained"
+    assert "http:" not in page and "https:" not in page, "self-contained"
 
 
 def test_power_is_the_smallest_fault_that_is_refuted(tmp_path: Path) -> None:
