@@ -15,7 +15,7 @@ from ensample.evaluation.sequences import LowerBound
 from ensample.experiments.events import Decided, Event
 from ensample.experiments.mixture import Mixture
 from ensample.service.dashboard.joining import Delays
-from ensample.service.dashboard.lift import ActionMeans, Lift, against_action, against_chance
+from ensample.service.dashboard.lift import Lift, RewardMean, against_action, against_chance
 from ensample.service.dashboard.summary import OTHERS, Summary
 from ensample.service.dashboard.view import lift_words, looks, provisional_looks
 
@@ -229,9 +229,9 @@ def test_mean_reward_of_each_action_is_that_of_the_log(settled, summary: Summary
     for name, place in summary.actions.items():
         mine = [row["reward"] for row in settled if row["action"] == name]
         rewards = np.array([reward for reward in mine if reward is not None])
-        found, bound = summary.means[place], LowerBound()
+        found, bound = summary.means[place].now(), LowerBound()
         bound.add(rewards, 0.0)
-        assert found is not None and found.rows == rewards.size
+        assert found.rows == rewards.size
         assert found.value == pytest.approx(rewards.mean())
         assert found.low == pytest.approx(max(bound.at(0.025), 0.0), abs=1e-3)
         assert found.low <= found.value <= found.high
@@ -241,13 +241,11 @@ def test_intervals_of_action_means_hold_at_all_times() -> None:
     """Missed by 5% of 200 runs at most: more than 24 would be seen once in 10,000. Half the width misses more."""
     rng, missed, narrow = np.random.default_rng(7), 0, 0
     for _ in range(200):
-        means, out, out_of_half = ActionMeans(), False, False
+        mean, out, out_of_half = RewardMean(), False, False
         for rewards in (rng.random((40, 16)) < 0.3).astype(float):
             for reward in rewards:
-                means.add(0, reward)
-            means.flush()
-            found = means[0]
-            assert found is not None
+                mean.add(reward)
+            found = mean.now()
             out |= not found.low <= 0.3 <= found.high
             out_of_half |= abs(found.value - 0.3) > (found.high - found.low) / 8
         missed, narrow = missed + out, narrow + out_of_half

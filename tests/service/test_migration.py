@@ -18,7 +18,7 @@ from ensample.experiments.snapshots import creation
 from ensample.experiments.storage.postgres import PostgresStorage, prepared_database
 from ensample.experiments.storage.postgres_pool import PostgresPool
 from ensample.experiments.storage.sqlite_reader import SQLiteReader
-from ensample.service import postgres_migration
+from ensample.service import migration
 from ensample.service.auth import new_key
 from ensample.service.maintenance import replayed_experiments
 from ensample.service.migration import migrate
@@ -193,13 +193,12 @@ def test_a_postgresql_is_migrated_into_another_database(
 ) -> None:
     old, new = database(server, "old"), database(server, "new")
     stored(old, released)
-    prepared_database(new)  # as a server that was started too early does
-    before, empty = tables(old), tables(new)
+    before = tables(old)
 
-    monkeypatch.setattr(postgres_migration, "copy_keys", lambda *addresses: 1 // 0)
+    monkeypatch.setattr(migration, "copy_keys", lambda *addresses: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         migrate(old, new, shown([]))
-    assert tables(new) == empty and tables(old) == before
+    assert tables(new) == {} and tables(old) == before
     monkeypatch.undo()
     with psycopg.connect(new, autocommit=True) as connection:  # what a killed migration leaves
         connection.execute(
@@ -216,7 +215,7 @@ def test_a_postgresql_is_migrated_into_another_database(
     assert found["linucb"].hash == FACTS["linucb"]["hash"] and all(
         item.compared for item in found.values()
     )
-    with pytest.raises(es.InvalidArgument, match="a database without experiments and keys"):
+    with pytest.raises(es.InvalidArgument, match="a database without tables of a service"):
         migrate(old, new, shown([]))
     client = serve(database=new)
     client.headers["x-api-key"] = TEXT
@@ -229,7 +228,7 @@ def test_a_database_that_is_written_to_is_not_migrated(
 ) -> None:
     old, new = database(server, "written"), database(server, "unwritten")
     stored(old, released)
-    copy_keys = postgres_migration.copy_keys
+    copy_keys = migration.copy_keys
 
     def meanwhile(*addresses: str) -> None:
         copy_keys(*addresses)
@@ -238,29 +237,9 @@ def test_a_database_that_is_written_to_is_not_migrated(
             with storage.batch():
                 storage.append(creation(storage))
 
-    monkeypatch.setattr(postgres_migration, "copy_keys", meanwhile)
+    monkeypatch.setattr(migration, "copy_keys", meanwhile)
     with pytest.raises(es.InvalidArgument, match="stop them first"):
         migrate(old, new, shown([]))
     assert tables(new) == {}
     with pytest.raises(es.InvalidArgument, match="a database with experiments"):
         migrate(database(server, "nothing"), new, shown([]))
-
-
-def test_a_database_cannot_be_written_to_while_its_empty_tables_are_replaced(
-    server: str, released: Path, raised: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old, new = database(server, "locking"), database(server, "locked")
-    stored(old, released)
-    prepared_database(new)
-    check_empty, tried = postgres_migration.check_empty, []
-
-    def written_after(connection: Any) -> None:
-        check_empty(connection)
-        if connection.info.transaction_status.name == "INTRANS":
-            with psycopg.connect(new, options="-c lock_timeout=200ms") as other:
-                tried.append(True)
-                with pytest.raises(psycopg.errors.LockNotAvailable):
-                    other.execute("SELECT count(*) FROM ensample_streams")
-
-    monkeypatch.setattr(postgres_migration, "check_empty", written_after)
-    assert migrate(old, new, shown([])) == dict.fromkeys(NAMES, 60) and tried

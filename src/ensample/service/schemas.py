@@ -1,11 +1,12 @@
 """Types of request and response bodies. The OpenAPI document is made from them."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, field
 
 from ensample.experiments.decision import NamedDecision
+from ensample.experiments.explanation import Explanation
 from ensample.experiments.reward import Outcome
 
 Text = Annotated[str, Meta(min_length=1, max_length=1_000)]
@@ -156,19 +157,11 @@ class PauseCall(Sent):
     paused: bool = True
 
 
-class Explained(Struct):
-    """How a decision came about: see `Explanation`."""
-
-    id: str
-    action: str
-    drawn: str
-    member: int
-    version: int
-    propensities: dict[str, float] | None
-    votes: dict[str, float] | None
-    scores: dict[str, float] | None
-    features: dict[str, dict[str, float]]
-    mixture: dict[str, float | str | None]
+Explained = defstruct(
+    "Explained",
+    list(get_type_hints(Explanation).items()),
+    namespace={"__doc__": "How a decision came about: see `Explanation`."},
+)
 
 
 class Imported(Struct):

@@ -97,7 +97,15 @@ class ActionMean(NamedTuple):
 
 
 class RewardMean:
-    """The rewards of one action, in [0, 1]."""
+    """The mean of the rewards of one action, in [0, 1].
+
+    >>> mean = RewardMean()
+    >>> for reward in [0.0, 1.0] * 500:
+    ...     mean.add(reward)
+    >>> found = mean.now()
+    >>> found.rows, found.value, found.low < 0.46 < 0.54 < found.high
+    (1000, 0.5, True)
+    """
 
     def __init__(self) -> None:
         self.lower, self.upper = LowerBound(), LowerBound()
@@ -115,36 +123,10 @@ class RewardMean:
             self.upper.add(1.0 - rewards, 0.0)
 
     def now(self) -> ActionMean:
+        self.flush()
         value = self.lower.mean
         low, high = max(self.lower.at(ALARM / 2), 0.0), 1.0 - max(self.upper.at(ALARM / 2), 0.0)
         return ActionMean(self.lower.count, value, min(low, value), max(high, value))
-
-
-class ActionMeans:
-    """The means of all actions, by place.
-
-    >>> means = ActionMeans()
-    >>> for reward in [0.0, 1.0] * 500:
-    ...     means.add(3, reward)
-    >>> means.flush()
-    >>> found = means[3]
-    >>> found.rows, found.value, found.low < 0.46 < 0.54 < found.high, means[4]
-    (1000, 0.5, True, None)
-    """
-
-    def __init__(self) -> None:
-        self._means: dict[int, RewardMean] = {}
-
-    def add(self, place: int, reward: float) -> None:
-        self._means.setdefault(place, RewardMean()).add(reward)
-
-    def flush(self) -> None:
-        for found in self._means.values():
-            found.flush()
-
-    def __getitem__(self, place: int) -> ActionMean | None:
-        found = self._means.get(place)
-        return None if found is None else found.now()
 
 
 class Lift:

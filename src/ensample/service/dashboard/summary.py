@@ -13,7 +13,7 @@ from ensample.experiments.events import Activated, Decided, Event, Expired, Rewa
 from ensample.experiments.mixture import Mixture
 from ensample.experiments.settings import Settings
 from ensample.service.dashboard.joining import Joining, Pending
-from ensample.service.dashboard.lift import ActionMeans, Gain, Lift, against_action, against_chance
+from ensample.service.dashboard.lift import Gain, Lift, RewardMean, against_action, against_chance
 from ensample.service.dashboard.timeline import Stretch, Timeline
 
 ALARM = 0.01  # of all checks of propensities together
@@ -58,7 +58,7 @@ class Summary:
         self.total, self.rewarded = 0.0, 0
         self.check, self.heights, self.draws = (PropensityCheck(ALARM / 3) for _ in range(3))
         self.timeline, self.lift = Timeline(), Lift()
-        self.means = ActionMeans()
+        self.means: dict[int, RewardMean] = {}  # by place of the action
         self.joining = Joining(settings.reward, self._settled, self._revised)
         self.recent: deque[Posed] = deque(maxlen=RECENT)
         self._offers: dict[tuple[str, ...], Offer] = {}
@@ -151,7 +151,7 @@ class Summary:
         stretch.total += pending.reward
         stretch.held_rewarded += pending.held
         stretch.held_total += pending.held * pending.reward
-        self.means.add(pending.action, scaled)
+        self.means.setdefault(pending.action, RewardMean()).add(scaled)
         if pending.gain is not None:
             self.lift.add(pending.gain, scaled)
 
@@ -206,7 +206,6 @@ class Summary:
         """Add what waits for others like it."""
         self._check()
         self.lift.flush()
-        self.means.flush()
 
     @property
     def holds(self) -> bool:

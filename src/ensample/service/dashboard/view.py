@@ -163,7 +163,9 @@ def mean_rows(summary: Summary) -> list[Row]:
     low, width = summary.settings.reward.low, scale(summary)
     names = list(summary.actions)
     order = sorted(range(len(names)), key=lambda place: (-summary.chosen[place], place))
-    known = [(names[place], mean) for place in order if (mean := summary.means[place]) is not None]
+    known = [
+        (names[place], summary.means[place].now()) for place in order if place in summary.means
+    ]
     left = min((mean.low for _, mean in known[:ROWS]), default=0.0)
     span = max((mean.high for _, mean in known[:ROWS]), default=1.0) - left or 1.0
     rows = []

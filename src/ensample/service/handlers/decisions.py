@@ -200,14 +200,14 @@ async def event(call: Call) -> EventOutcome:
 
 
 @get(f"{ONE}/decisions/{{id:path}}", "read", gives=Explained)
-async def explain(call: Call) -> Explained:
+async def explain(call: Call) -> Any:
     """How a decision came about."""
     found, id = hosted(call), call.path["id"]
     call.log["decision"] = id
     if await found.worker.ask(partial(found.experiment.decision, id)) is None:
         raise HTTPError(404, "expected the id of a decision: there is none of this id")
 
-    def explanation() -> Explained:
+    def explanation() -> Any:
         """Fold the state of the time again, by a reader of its own so that nobody waits for it."""
         with closing(found.experiment.reader()) as events:
             return Explained(*explained(found.experiment.settings, events, id))
