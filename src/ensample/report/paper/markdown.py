@@ -17,19 +17,8 @@ from markupsafe import Markup
 from ensample.claims import Verdict
 from ensample.report.paper.mathml import formula
 
-GREEK = {
-    "alpha": "α",
-    "beta": "β",
-    "gamma": "γ",
-    "delta": "δ",
-    "eta": "η",
-    "theta": "θ",
-    "lam": "λ",
-    "sigma": "σ",
-    "xi": "ξ",
-    "Phi": "Φ",
-    "Sigma": "Σ",
-}
+NAMES = "alpha beta gamma delta eta theta lam sigma xi Phi Sigma"
+GREEK = dict(zip(NAMES.split(), "αβγδηθλσξΦΣ", strict=True))
 SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "...": "…", " - ": " − "}
 HAT, TILDE = "\u0302", "\u0303"  # combining: they stand on the letter before
 LETTER = rf"(?<![A-Za-z])(?:{'|'.join(GREEK)})(?![A-Za-z])"
@@ -150,20 +139,25 @@ def to_inline_html(text: str) -> Markup:
 def parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": True}).enable("table").disable("html_block")
     parser.inline.ruler.before("backticks", "formula", parse_formula)
-    scroll = '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>\n'
-    rules: dict[str, Any] = {
-        "formula": lambda token: formula(token.content),
-        "markup": lambda token: token.content,
-        "html_inline": lambda token: (
-            token.content if token.content in TAGS.values() else escape(token.content)
-        ),
-        "fence": render_fence,
-        "table_open": lambda _: scroll,
-        "table_close": lambda _: "</table></div>\n",
-    }
-    for name, rule in rules.items():
-        parser.add_render_rule(name, lambda _, tokens, place, *__, rule=rule: rule(tokens[place]))
+    for name in ("formula", "markup", "html_inline", "fence", "table_open", "table_close"):
+        parser.add_render_rule(name, render_token)
     return parser
+
+
+def render_token(_: object, tokens: list[Token], place: int, *__: object) -> str:
+    """Render formulas, our own tags, code, and tables that may scroll; escape other tags."""
+    kind, text = tokens[place].type, tokens[place].content
+    if kind == "table_open":
+        return '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>\n'
+    if kind == "table_close":
+        return "</table></div>\n"
+    if kind == "formula":
+        return formula(text)
+    if kind == "fence" and tokens[place].info == "math":
+        return f'<div class="display">{formula(text.strip(), display=True)}</div>\n'
+    if kind == "fence":
+        return f"<pre><code>{escape(text)}</code></pre>\n"
+    return text if kind == "markup" or text in TAGS.values() else escape(text)
 
 
 def parse_formula(state: StateInline, silent: bool) -> bool:
@@ -177,18 +171,12 @@ def parse_formula(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def render_fence(token: Token) -> str:
-    if token.info != "math":
-        return f"<pre><code>{escape(token.content)}</code></pre>\n"
-    return f'<div class="display">{formula(token.content.strip(), display=True)}</div>\n'
-
-
 def add_class(token: Token, place: int, tokens: list[Token]) -> None:
     """Add classes to numbers, groups and verdicts; set the label of a list's item apart."""
     if token.attrs.get("style") == NUMERIC:
         token.attrs = {"class": "n"}
-    if token.type == "tr_open" and names_group(tokens[place:]):
-        token.attrs = {"class": "group"}
+    if token.type == "tr_open" and tokens[place + 2].content.startswith("**"):
+        token.attrs = {"class": "group"}  # a row that names those that follow
     if token.type == "td_open":
         word = re.split("[:,]", tokens[place + 1].content)[0]
         if word in set(Verdict):
@@ -201,10 +189,3 @@ def add_class(token: Token, place: int, tokens: list[Token]) -> None:
             label = f'<span class="label {found[1].lower()}">{found[1]}</span> <span>'
             opening, closing = (Token("markup", "", 0, content=text) for text in (label, "</span>"))
             token.children = [opening, *children, closing]
-
-
-def names_group(row: list[Token]) -> bool:
-    """Return whether a row of a table names those that follow, and nothing else."""
-    end = [token.type for token in row].index("tr_close")
-    cells = [token.content for token in row[:end] if token.type == "inline"]
-    return cells[0].startswith("**") and not any(cells[1:])

@@ -227,12 +227,7 @@ def margin(claim: Claim, outcome: Outcome) -> str:
 
 
 def verdict(outcome: Outcome, sharp: bool = True) -> str:
-    """Return the verdict in words.
-
-    >>> from ensample.claims.evidence import always_at_most
-    >>> verdict(always_at_most(0.0, 1.0, 1)), verdict(always_at_most(0.0, 1.0, 1), sharp=False)
-    ('holds', 'holds, not tested sharply')
-    """
+    """Return the verdict in words."""
     word = outcome.verdict.value
     if outcome.verdict is Verdict.HOLDS and not sharp:
         return f"{word}, not tested sharply"
@@ -242,25 +237,14 @@ def verdict(outcome: Outcome, sharp: bool = True) -> str:
 
 
 def fault_size(power: float | None, largest: float) -> str:
-    """Return the size of the smallest fault that is refuted.
-
-    >>> fault_size(1.2345, 100.0), fault_size(1 + 3.2e-9, 100.0), fault_size(None, 100.0)
-    ('1.23', '1 + 3 × 10⁻⁹', '> 100')
-    """
+    """Return the size of the smallest fault that is refuted."""
     if power is None:
         return f"> {three_digits(largest)}"
     return three_digits(power) if power >= 1.01 else f"1 + {numeral(float(f'{power - 1.0:.1g}'))}"
 
 
 def details(outcome: Outcome) -> list[str]:
-    """Return what the check adds; of many intervals without a name only those with one.
-
-    >>> from dataclasses import replace
-    >>> from ensample.claims.evidence import always_at_most
-    >>> many = "; ".join(["interval [0, 1]"] * 50 + ["n = 2: least 0.3"])
-    >>> details(replace(always_at_most(0.0, 1.0, 1), detail=many))
-    ['n = 2: least 0.3']
-    """
+    """Return what the check adds; of many intervals without a name only those with one."""
     found = [part for part in outcome.detail.split("; ") if part]
     if len(found) > MOST_DETAILS:
         found = [part for part in found if not part.startswith("interval ")]
@@ -269,12 +253,7 @@ def details(outcome: Outcome) -> list[str]:
 
 
 def count_verdicts(outcomes: list[Outcome]) -> str:
-    """Return how many claims hold, are refuted and are inconclusive.
-
-    >>> from ensample.claims.evidence import always_at_most
-    >>> count_verdicts([always_at_most(0.0, 1.0, 1), always_at_most(2.0, 1.0, 1)])
-    '1 holds, 1 refuted'
-    """
+    """Return how many claims hold, are refuted and are inconclusive."""
     found = []
     for kind in Verdict:
         count = sum(outcome.verdict is kind for outcome in outcomes)
