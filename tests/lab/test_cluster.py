@@ -130,18 +130,18 @@ def test_cluster_with_keys_admits_those_who_have_them(
     assert not (tmp_path / "none").exists()
 
 
-PEM = "PEM files that belong together"
+PEM = "PEM files"
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "a TOML file with ca, cert and key"),
-        ("ca = ", "a TOML file with ca, cert and key"),
+        (None, "a TOML file with the paths ca, cert and key"),
+        ("ca = ", "a TOML file with the paths ca, cert and key"),
         ('ca = "lab.pem"', "cert is missing"),
         ('ca = "lab.pem"\ncert = 3', "cert is 3"),
         ('ca = "lab.pem"\ncert = "lab.pem"\nkee = "lab.key"', "kee is 'lab.key'"),
-        ('ca = "lab.pem"\ncert = "lab.pem"\nkey = "lab.keys"', "files that are there; key is"),
+        ('ca = "lab.pem"\ncert = "lab.pem"\nkey = "lab.keys"', "no file is there; key is"),
         ('ca = "lab.key"\ncert = "lab.pem"\nkey = "lab.key"', PEM),
         ('ca = "lab.pem"\ncert = "lab.pem"\nkey = "others/lab.key"', PEM),
         ('ca = "lab.pem"\ncert = "lab.pem"', PEM),
@@ -338,7 +338,7 @@ class Client:
 
 def test_lost_result_is_waited_for_while_there_are_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "PATIENCE", -1.0)
-    some, none = (engine.Patience(client, "tcp://there") for client in (Client(a=1), Client()))
-    assert engine.result_of(Fetched(3), None, some) == "results"
+    address = "tcp://there"
+    assert engine.result_of(Fetched(3), None, Client(a=1), address) == "results"
     with pytest.raises(es.InvalidArgument, match="a scheduler with workers, and it has had none"):
-        engine.result_of(Fetched(3), None, none)  # type: ignore[arg-type]
+        engine.result_of(Fetched(3), None, Client(), address)

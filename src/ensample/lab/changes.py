@@ -14,10 +14,10 @@ class Changes(NamedTuple):
     """Cells by their names. Empty where the studies differ in words only, such as labels."""
 
     name: tuple[str, str] | None = None  # of the study, before and now
-    added: tuple[str, ...] = ()
-    dropped: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()  # each with what differs
     runs: tuple[int, int] | None = None  # of every cell that stays, before and now
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()  # each with what differs
+    dropped: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return any(self)
@@ -41,20 +41,18 @@ class Changes(NamedTuple):
 def changes_between(before: Study, now: Study) -> Changes:
     """Compare cells by definition; of those that differ, cells of one name have changed."""
     there, wanted = set(before.digests), set(now.digests)
-    old = cells_by_name(before, without=wanted)
-    new = cells_by_name(now, without=there)
-    both = [name for name in new if name in old]
+    old, new = definitions(before, without=wanted), definitions(now, without=there)
     return Changes(
         (before.name, now.name) if before.name != now.name else None,
-        tuple(name for name in new if name not in old),
-        tuple(name for name in old if name not in new),
-        tuple(f"{name}: {differences(old[name], new[name])}" for name in both),
         (before.runs, now.runs) if before.runs != now.runs and there & wanted else None,
+        tuple(name for name in new if name not in old),
+        tuple(f"{name}: {differences(old[name], new[name])}" for name in new if name in old),
+        tuple(name for name in old if name not in new),
     )
 
 
-def cells_by_name(study: Study, without: set[str]) -> dict[str, Definition]:
-    """Return the definitions of the cells whose digests are not among these."""
+def definitions(study: Study, without: set[str]) -> dict[str, Definition]:
+    """Return the definitions of the cells whose digests are not among these, by name."""
     pairs = zip(study.cells, study.digests, strict=True)
     return {cell.name: study.definition(cell) for cell, digest in pairs if digest not in without}
 
@@ -71,32 +69,26 @@ def outlook(study: Study, done: Mapping[str, int]) -> str:
 def differences(before: Definition, now: Definition) -> str:
     """Describe what differs between two definitions.
 
-    >>> before = {"recipe": {"size": 1}, "horizon": 60}
-    >>> differences(before, {"recipe": {"size": 1, "scale": 2.0}, "horizon": 61})
-    'recipe.scale by default -> 2.0, horizon 60 -> 61'
-    >>> differences({"code": {"pair": "47b7"}}, {"code": {"pair": "ec6d"}})
-    'pair was edited'
+    >>> before = {"recipe": {"size": 1}, "horizon": 60, "code": {"pair": "47b7"}}
+    >>> now = {"recipe": {"size": 1, "scale": 2.0}, "horizon": 61, "code": {"pair": "ec6d"}}
+    >>> differences(before, now)
+    'recipe.scale by default -> 2.0, horizon 60 -> 61, pair was edited'
     """
-    olds, news, order = flat(before), flat(now), list(now | before)
-    keys = [key for key in (olds | news) if shown(olds, key) != shown(news, key)]
-    keys.sort(key=lambda key: order.index(key.partition(".")[0]))
-    return ", ".join(difference(key, olds, news) for key in keys)
+    olds, news = flat(before), flat(now)
+    parts = []
+    for key in news | olds:
+        old, new = olds.get(key, "by default"), news.get(key, "by default")
+        if old != new:
+            edited = key.startswith("code.") and key in olds and key in news
+            module = key.removeprefix("code.")
+            parts.append(f"{module} was edited" if edited else f"{key} {old} -> {new}")
+    return ", ".join(parts)
 
 
-def difference(key: str, olds: dict[str, Any], news: dict[str, Any]) -> str:
-    if key.startswith("code.") and key in olds and key in news:
-        return f"{key.removeprefix('code.')} was edited"
-    return f"{key} {shown(olds, key)} -> {shown(news, key)}"
-
-
-def shown(values: dict[str, Any], key: str) -> str:
-    return json.dumps(values[key]) if key in values else "by default"
-
-
-def flat(definition: Definition) -> dict[str, Any]:
-    """Return one entry for each option of the problem and of the recipe."""
+def flat(definition: Definition) -> dict[str, str]:
+    """Return a text for each option of the problem and of the recipe, in JSON."""
     values: dict[str, Any] = {}
     for key, value in definition.items():
         inner = value if isinstance(value, dict) else None
         values |= {key: value} if inner is None else {f"{key}.{k}": v for k, v in inner.items()}
-    return values
+    return {key: json.dumps(value) for key, value in values.items()}

@@ -27,6 +27,7 @@ PATIENCE = 15.0  # seconds for a scheduler to answer, and again for a first work
 AHEAD = 3  # tasks under way for each thread: the next is there before the last is done
 TLS = "tls://"
 LATER = "finished cells are safe, and the same command goes on from here"
+KEYS = {"ca": "tls_ca_file", "cert": "tls_client_cert", "key": "tls_client_key"}
 OPEN = (
     "it asks nobody who they are and encrypts nothing: whoever can reach the scheduler or a worker "
     "can run code there, and through their answers here, as you; use a tls:// address with "
@@ -59,6 +60,9 @@ class Cluster(Engine):
     def warning(self) -> str:  # type: ignore[override]
         closed = self.address == "local" or self.address.startswith(TLS)
         return "" if closed else f"cluster = {self.address!r}: {OPEN}"
+
+    def __str__(self) -> str:
+        return f"cluster {self.address}"
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, RunArrays]]:
         with self.session(advice=f"; {LATER}") as client:
@@ -107,9 +111,6 @@ class Cluster(Engine):
             raise InvalidArgument("cluster_security", None, expected)
         return keys
 
-    def __str__(self) -> str:
-        return f"cluster {self.address}"
-
 
 def keys_in(file: Path) -> Any:
     """Return the keys that a TOML file names by paths: ca, cert and, unless cert holds it, key.
@@ -118,30 +119,21 @@ def keys_in(file: Path) -> Any:
     """
     from distributed import Security
 
-    def refusal(expected: str) -> InvalidArgument:
-        return InvalidArgument("cluster_security", str(file), expected)
-
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise refusal(f"a TOML file with ca, cert and key ({error})") from None
-    only = "the paths ca, cert and key, and nothing else"
-    for key, path in table.items():
-        if key not in ("ca", "cert", "key") or not isinstance(path, str):
-            raise refusal(f"{only}: {key} is {path!r:.100}")
-        if not (file.absolute().parent / path).is_file():
-            raise refusal(f"paths of files that are there; {key} is {path!r}")
-    for key in ("ca", "cert"):
-        if key not in table:
-            raise refusal(f"the paths ca, cert and key, and {key} is missing")
-    paths = {key: str(file.absolute().parent / path) for key, path in table.items()}
-    names = {"tls_ca_file": "ca", "tls_client_cert": "cert", "tls_client_key": "key"}
-    files = {name: paths.get(key) for name, key in names.items()}
-    keys = Security(require_encryption=True, **files)
-    try:
-        keys.get_connection_args("client")
-    except OSError as error:  # ssl's errors are among them
-        raise refusal(f"PEM files that belong together ({error})") from None
+        for key in ("ca", "cert", *table):
+            path = table.get(key)
+            if key not in KEYS or path is None or not isinstance(path, str):
+                state = "missing" if path is None else f"{path!r:.100}"
+                raise ValueError(f"{key} is {state}")
+            if not (file.absolute().parent / path).is_file():
+                raise ValueError(f"no file is there; {key} is {path!r}")
+        paths = {KEYS[key]: str(file.absolute().parent / path) for key, path in table.items()}
+        keys = Security(require_encryption=True, **paths)
+        keys.get_connection_args("client")  # fails for PEM files that do not belong together
+    except (OSError, ValueError, RecursionError) as error:  # ssl's errors are among them
+        expected = f"a TOML file with the paths ca, cert and key of PEM files ({error})"
+        raise InvalidArgument("cluster_security", str(file), expected) from None
     return keys
 
 
@@ -164,15 +156,14 @@ def greet(address: str, keys: Any) -> None:
 def quiet() -> Iterator[None]:
     """Silence distributed's own logs: what goes wrong is raised as an error."""
     names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
-    loggers = [logging.getLogger(name) for name in names]
-    levels = [logger.level for logger in loggers]
+    levels = {name: logging.getLogger(name).level for name in names}
     try:
-        for logger in loggers:
-            logger.setLevel(logging.CRITICAL + 1)
+        for name in names:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def on_cluster(
@@ -192,9 +183,9 @@ def on_cluster(
     try:
         submit()
         while under_way:
-            future = Patience(client, address).wait(lambda: finished.get(timeout=1.0))
+            future = wait_for(lambda: finished.get(timeout=1.0), client, address)
             task = under_way.pop(future)
-            yield task, result_of(future, task, Patience(client, address))
+            yield task, result_of(future, task, client, address)
             submit()
     except BaseException:
         with suppress(Exception):  # a scheduler that has gone has cancelled them itself
@@ -202,53 +193,48 @@ def on_cluster(
         raise
 
 
-class Patience:
-    """Limit to the time that a cluster has no workers: its tasks would never finish."""
+def wait_for(get: Callable[[], Answer], client: Any, address: str) -> Answer:
+    """Call a function that times out every second until it returns.
 
-    def __init__(self, client: Any, address: str) -> None:
-        self.client, self.address = client, address
-        self.last = time.monotonic()  # when there was a worker
-
-    def wait(self, get: Callable[[], Answer]) -> Answer:
-        """Call a function that times out every second until it returns."""
-        while True:
-            with suppress(queue.Empty, TimeoutError):
-                return get()
-            if threads_of(self.client):
-                self.last = time.monotonic()
-            elif time.monotonic() - self.last > PATIENCE:
-                expected = f"a scheduler with workers, and it has had none for {PATIENCE:.0f} s"
-                raise InvalidArgument("cluster", self.address, f"{expected}; {LATER}")
+    Raise if the cluster has no workers for a while: its tasks would never finish.
+    """
+    last = time.monotonic()  # when there was a worker
+    while True:
+        with suppress(queue.Empty, TimeoutError):
+            return get()
+        if threads_of(client):
+            last = time.monotonic()
+        elif time.monotonic() - last > PATIENCE:
+            expected = f"a scheduler with workers, and it has had none for {PATIENCE:.0f} s"
+            raise InvalidArgument("cluster", address, f"{expected}; {LATER}")
 
 
-def result_of(future: Any, task: Task, patience: Patience) -> RunArrays:
+def result_of(future: Any, task: Task, client: Any, address: str) -> RunArrays:
     """Return the result of a finished task, or raise what happened to it in terms of cells."""
     from distributed import KilledWorker
 
+    def fetch() -> RunArrays:
+        try:
+            results: RunArrays = future.result(timeout=1.0)
+            return results
+        except TimeoutError as error:
+            if future.status == "error":  # the task's own
+                raise RuntimeError("the task timed out") from error
+            raise
+
+    reason: Exception
     try:
         # A worker that dies now takes the result along: the task is then run again.
-        return patience.wait(lambda: fetch(future))
+        return wait_for(fetch, client, address)
     except KilledWorker as error:
         cell = f"cell {task.cell.number} ({task.cell.name})"
         deaths = f"{error.allowed_failures + 1} of them died at it, perhaps of too little memory"
-        expected = f"workers that live through {cell}, and {deaths}; {LATER}"
-        raise InvalidArgument("cluster", patience.address, expected) from error
+        reason, expected = error, f"workers that live through {cell}, and {deaths}; {LATER}"
     except (ImportError, AttributeError) as error:
         if isinstance(error, AttributeError) and "Can't get attribute" not in str(error):
             raise
-        expected = f"workers with ensample {__version__}, as here ({error}); {LATER}"
-        raise InvalidArgument("cluster", patience.address, expected) from error
-
-
-def fetch(future: Any) -> RunArrays:
-    """Return a result within a second, or raise TimeoutError; the task's own one differs."""
-    try:
-        results: RunArrays = future.result(timeout=1.0)
-        return results
-    except TimeoutError as error:
-        if future.status == "error":
-            raise RuntimeError("the task timed out") from error
-        raise
+        reason, expected = error, f"workers with ensample {__version__}, as here ({error}); {LATER}"
+    raise InvalidArgument("cluster", address, expected) from reason
 
 
 def threads_of(client: Any) -> int:

@@ -1,28 +1,19 @@
 """The journal of a folder of results: one line for each session and each finished cell.
 
-It tells of times and circumstances and is needed for no result, so lines and fields that cannot be
-understood are passed over.
+It tells of times and circumstances and is needed for no result, so lines that cannot be understood
+are passed over.
 """
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ensample.lab.cell_file import open_plain, read_plain
 
+ODD = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 MAX_SECONDS = 1e6  # of a round; a longer time is a mistake
-SESSION = {
-    "at": str,
-    "command": list,
-    "seed": int,
-    "engine": str,
-    "python": str,
-    "machine": str,
-    "processor": str,
-    "packages": dict,
-}
-"""Fields of a session, with their types. Lists and dicts are of texts."""
 
 
 class StudyJournal:
@@ -42,45 +33,34 @@ class StudyJournal:
             os.fsync(file.fileno())
 
     def sessions(self) -> list[dict[str, Any]]:
-        """Return the fields of every session."""
-        return [
-            {key: event[key] for key, kind in SESSION.items() if is_field(event.get(key), kind)}
-            for event in self._events("session")
-        ]
+        """Return the circumstances of every session."""
+        found = []
+        for event in self._events("session"):
+            with suppress(*ODD):
+                names = ("at", "engine", "python", "machine", "processor")
+                session: dict[str, Any] = {name: str(event[name]) for name in names}
+                packages = {str(name): str(release) for name, release in event["packages"].items()}
+                session |= {"seed": int(event["seed"]), "packages": packages}
+                found.append(session | {"command": [str(word) for word in event["command"]]})
+        return found
 
     def costs(self) -> dict[str, float]:
         """Return the last noted seconds a round, by the digest of the cell."""
-        return {
-            event["cell"]: float(event["seconds_per_round"])
-            for event in self._events("cell")
-            if is_field(event.get("cell"), str) and is_duration(event.get("seconds_per_round"))
-        }
+        found = {}
+        for event in self._events("cell"):
+            with suppress(*ODD):
+                seconds = float(event["seconds_per_round"])
+                if 0.0 <= seconds <= MAX_SECONDS:
+                    found[str(event["cell"])] = seconds
+        return found
 
     def _events(self, kind: str) -> list[dict[str, Any]]:
-        try:
-            lines = read_plain(self.path).split(b"\n")
-        except OSError:
-            return []
-        found = map(parsed, lines)
-        return [event for event in found if isinstance(event, dict) and event.get("event") == kind]
-
-
-def parsed(line: bytes) -> Any:
-    """Return the content of a line; None if it is no JSON, too deep, or cannot be written again."""
-    try:
-        event = json.loads(line.decode(errors="replace"))
-        json.dumps(event, ensure_ascii=False).encode()  # fails for halves of surrogate pairs
-    except (ValueError, RecursionError):
-        return None
-    return event
-
-
-def is_field(value: Any, kind: type) -> bool:
-    texts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    is_kind = isinstance(value, kind) and not isinstance(value, bool)
-    return is_kind and all(isinstance(text, str) for text in texts)
-
-
-def is_duration(value: Any) -> bool:
-    number = is_field(value, int) or isinstance(value, float)
-    return number and 0.0 <= value <= MAX_SECONDS
+        events = []
+        with suppress(OSError):
+            for line in read_plain(self.path).split(b"\n"):
+                with suppress(*ODD):
+                    event = json.loads(line.decode(errors="replace"))
+                    json.dumps(event, ensure_ascii=False).encode()  # no halves of surrogate pairs
+                    if event["event"] == kind:
+                        events.append(event)
+        return events
