@@ -13,8 +13,7 @@ from ensample.experiments import inputs
 from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage.postgres import PostgresStorage
 from ensample.experiments.storage.postgres_pool import PostgresPool
-from experiments.places import SMALL, News
-from experiments.ticking import Ticking
+from experiments.places import SMALL, News, Ticking
 
 RULES = es.Reward(wait="30 min", default=0)
 AHEAD = 31 * 60  # seconds

@@ -10,9 +10,7 @@ import pytest
 import ensample as es
 from ensample.experiments.log.builder import log_rows
 from ensample.experiments.log.table import frame_of, log_schema
-from experiments.places import NAMES, SMALL, News
-from experiments.test_experiment import played
-from experiments.ticking import Ticking
+from experiments.places import NAMES, SMALL, News, Ticking, played
 from naive.log_book import log_rows as naive_rows
 
 DOCS = Path(__file__).parents[2] / "docs" / "log.md"

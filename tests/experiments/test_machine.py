@@ -22,7 +22,7 @@ import ensample as es
 from attempts import attempts
 from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage.sqlite import SQLiteStorage
-from experiments.ticking import Ticking, counted
+from experiments.places import Ticking, counted
 
 WAIT = 60
 OFTEN = st.sampled_from([True, True, True, False])

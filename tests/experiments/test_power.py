@@ -13,8 +13,7 @@ from attempts import attempts
 from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage.sqlite import SQLiteStorage
 from experiments.disks import Forgetful, Outage, Small, disk, laid_out
-from experiments.places import SMALL
-from experiments.ticking import Ticking, counted
+from experiments.places import SMALL, Ticking, counted
 
 MOMENTS = attempts(sample=60, full=1_000_000)
 

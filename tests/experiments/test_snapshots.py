@@ -13,8 +13,7 @@ from ensample.experiments import snapshots
 from ensample.experiments.snapshots import captured, folded, snapshot_of, state_hash
 from ensample.experiments.state import State
 from ensample.experiments.storage.base import Snapshot
-from experiments.places import NAMES, SMALL, Place
-from experiments.test_experiment import played
+from experiments.places import NAMES, SMALL, Place, played
 
 
 @pytest.fixture
