@@ -55,7 +55,7 @@ class ExperimentEngine:
         self.clock, self.ids = clock, None if ids is None else as_function("ids", ids, "a new id")
         self.queue = CommitQueue(storage, self._catch_up)
         self.snapshots = SnapshotScheduler(settings.name, storage)
-        self._warnings = FeatureWarnings(settings.name)
+        self._warnings = FeatureWarnings(settings.name, 10 if storage.slow else 7)
         self._uniforms = Uniforms(settings.stream_seed)
         self._rollbacks = storage.rollbacks
         if storage.count == 0:

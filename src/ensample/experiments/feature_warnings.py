@@ -9,14 +9,13 @@ from ensample.experiments.features import Featuriser
 
 MOST = 21  # texts, all different: more than a category may well begin with
 WATCHED = 10_000  # contexts
-LEVEL = 10  # frames from a warning to the call of `decide`
 
 
 class FeatureWarnings:
     """Warnings, once each, of columns that are used up and of fields that are identifiers."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, level: int) -> None:
+        self.name, self.level = name, level  # frames from here to the call of `decide`
         self._is_full = False
         self._texts = TextFields()
 
@@ -32,7 +31,7 @@ class FeatureWarnings:
                 "features=Crosses(Columns('age', ...)), or spread all features evenly over as many "
                 f"columns, features=Hashing({cap})",
                 FeatureCapWarning,
-                stacklevel=LEVEL,
+                stacklevel=self.level,
             )
         field = self._texts.find_identifier(context, seen.values)
         if field is not None:
@@ -43,7 +42,7 @@ class FeatureWarnings:
                 "the fields that count; of a free text make numbers, "
                 f"FromTransformer(fitted, {field!r})",
                 IdentifierWarning,
-                stacklevel=LEVEL,
+                stacklevel=self.level,
             )
 
 
