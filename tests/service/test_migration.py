@@ -25,7 +25,7 @@ from ensample.service.migration import migrate
 from ensample.service.postgres_store import PostgresStore
 from ensample.service.store import FolderStore
 from ensample.version import LIVE_NUMBERS
-from experiments.test_versions import FACTS, FAMILIES, unpacked
+from experiments.test_migration import FACTS, FAMILIES, unpacked
 from service.conftest import SHOP, Serve
 
 TEXT, KEY = new_key("admin")
