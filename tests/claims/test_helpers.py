@@ -12,14 +12,7 @@ from ensample.claims.claim import Verdict
 from ensample.claims.evidence import generator, same_law
 from ensample.claims.histories import count_vectors, draw_stacks
 from ensample.claims.recorded import record, watch
-from ensample.claims.statements.anticoncentration import (
-    adverse_directions,
-    edge,
-    exact_tails,
-    sampled_tails,
-    sphere_tail,
-    subgaussian,
-)
+from ensample.claims.statements.anticoncentration import edge, sphere_tail, subgaussian
 from ensample.claims.statements.concentration import (
     NOISES,
     chance,
@@ -27,6 +20,7 @@ from ensample.claims.statements.concentration import (
     norms_when_fixed,
     reward,
 )
+from ensample.claims.tails import adverse_directions, exact_tails, sampled_tails
 from ensample.randomness import RunStream
 from ensample.statistics import ks_distance
 from evidence import holds
