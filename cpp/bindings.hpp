@@ -258,6 +258,7 @@ void define(nb::module_& module, const char* name, Function function, const Para
   const auto call = [function, parameters = std::to_array(given),
                      result](std::tuple_element_t<I, Arguments>... arguments) {
     const Symbols symbols = checked(parameters, arguments...);
+    (void)result;  // not used where no array is returned
     if constexpr (std::tuple_size_v<Arguments> == N) {
       return run(function, arguments...);
     } else {
