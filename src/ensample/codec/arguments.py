@@ -61,7 +61,7 @@ def object_of(*bases: type) -> ArgumentType:
     return ArgumentType(public_classes(*bases), False, ())
 
 
-@cache
+@lru_cache(10_000)
 def argument_type(make: Any, name: str) -> ArgumentType:
     """Return the type of one argument of a class or a function.
 
@@ -89,11 +89,13 @@ def argument_type(make: Any, name: str) -> ArgumentType:
     )
 
 
-@lru_cache(1000)
+signature_of = lru_cache(1000)(inspect.signature)
+
+
 def parameters(make: Any) -> Mapping[str, inspect.Parameter]:
     """Return what a class or a function takes, by name; nothing where that is not known."""
     try:
-        return inspect.signature(make).parameters
+        return signature_of(make).parameters
     except (TypeError, ValueError):
         return {}
 
@@ -113,8 +115,8 @@ def construct(
     values = {name: read(name, value, argument_type(make, name)) for name, value in options.items()}
     given = dict(values)
     rest = [item for item in parameters(make).values() if item.kind is item.VAR_POSITIONAL]
-    names = [value for item in rest for value in given.pop(item.name, ())]  # of `Columns(*names)`
     try:
+        names = [name for item in rest for name in given.pop(item.name, ())]  # `Columns(*names)`
         return make(*names, **given)
     except EnsampleError:
         raise
