@@ -11,7 +11,7 @@ import ensample as es
 from ensample import arms as arms_module
 from ensample._core import MAX_SEARCH_DIM
 from ensample.arms import Rows
-from ensample.models.search import Screen, greedy_arm, greedy_arms
+from ensample.models.search import Screen, greedy_arm
 
 TILE = 64  # arms whose codes are stored together
 
@@ -167,22 +167,6 @@ def test_a_policy_acts_on_many_arms_as_on_few(
     assert told[0] == told[1]
 
 
-def test_very_many_arms_are_there_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = np.random.default_rng(0).standard_normal((200, 3))
-    monkeypatch.setattr(arms_module, "LARGE", 600)
-    arms = es.FiniteArms(rows)
-    policy = es.EnsembleSampling(5).start(arms)
-    policy.update(policy.decide(propensity=True), 1.0)
-    policy.propensities()
-    assert "by_coordinate" not in vars(arms)
-    np.testing.assert_array_equal(arms.by_coordinate, rows.T)  # who asks for it has it
-    assert not arms.by_coordinate.flags.writeable
-    monkeypatch.setattr(arms_module, "LARGE", 601)
-    assert "by_coordinate" in vars(es.FiniteArms(rows))
-    with pytest.raises(AttributeError, match="'FiniteArms' object has no attribute 'nothing'"):
-        arms.nothing  # noqa: B018
-
-
 def test_arms_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     rows = np.round(rng.standard_normal((50, 3)), 1)
@@ -237,14 +221,6 @@ def test_a_theta_that_is_no_number_does_no_harm() -> None:
         assert 0 <= Screen(rows, True).best(np.array([value, 1.0, 1.0])) < 200
 
 
-def test_few_arms_are_all_scored() -> None:
-    arms = es.FiniteArms(np.eye(3))
-    assert not arms.searched
-    assert greedy_arm(np.array([0.0, 2.0, 1.0]), arms) == 1
-    assert arms.search is None
-    assert greedy_arms(np.eye(3), arms)[0].tolist() == [0, 1, 2]
-
-
 @pytest.mark.parametrize("fresh", [False, True])
 def test_approximate_arms_act_and_vote_alike(tmp_path: Path, fresh: bool) -> None:
     rng = np.random.default_rng(4)
@@ -277,14 +253,3 @@ def test_an_index_that_looks_everywhere_is_exact() -> None:
     assert greedy_arm(np.zeros(4), arms) >= 0  # all are best
     with pytest.raises(es.InvalidArgument, match=r"^probes = 0: expected"):
         es.ApproximateArms(rows, probes=0)
-
-
-def test_many_arms_are_transposed_when_a_model_asks() -> None:
-    arms = es.FiniteArms(np.random.default_rng(0).standard_normal((arms_module.SMALL // 3 + 1, 3)))
-    for recipe, asks in (
-        (es.EnsembleSampling(3, model=es.Neural((2,))), False),
-        (es.EnsembleSampling(3), True),
-    ):
-        policy = recipe.start(arms)
-        policy.update(policy.decide(), 1.0)
-        assert ("by_coordinate" in vars(arms)) == asks

@@ -1,7 +1,6 @@
 """Thompson sampling, LinUCB, greedy and epsilon-greedy against slow twins, and their kernels against the live policies."""
 
 import math
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from scipy import stats
 
 import ensample as es
 from conformance.policies import ARMS, FEATURES, play, reward
-from ensample.codec import describe, rebuild
 from ensample.policies.epsilon_greedy import EpsilonGreedy
 from ensample.policies.greedy import Greedy
 from ensample.policies.linucb import LinUCB, farthest_point
@@ -54,16 +52,6 @@ def start(recipe: str, arms: str, seed: int = 0) -> es.Policy:
     if "theorem" in recipe and arms == "finite":
         return RECIPES[recipe].start(es.FiniteArms(FEATURES / 2), seed)
     return RECIPES[recipe].start(ARMS[arms](), seed)
-
-
-class TestState:
-    @pytest.mark.parametrize("recipe", RECIPES.values(), ids=repr)
-    def test_recipes_are_data(self, recipe: es.Recipe) -> None:
-        assert rebuild(describe(recipe)) == recipe
-        assert (
-            type(recipe)(**{item.name: getattr(recipe, item.name) for item in fields(recipe)})
-            == recipe
-        )
 
 
 class TestThompsonLaw:

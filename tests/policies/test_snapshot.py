@@ -183,13 +183,6 @@ def test_other_arms_are_refused(snapshot) -> None:
             es.load(snapshot, arms=arms)
 
 
-def test_a_theorem_recipe_survives(tmp_path) -> None:
-    recipe = es.PerturbedHistory.from_theorem(es.Setting(3, None, 100, 1.0, 1.0))
-    policy = recipe.start(es.UnitBall(3))
-    policy.save(tmp_path / "theorem")
-    assert es.load(tmp_path / "theorem").recipe == recipe
-
-
 def test_open_decisions_keep_their_propensity(tmp_path) -> None:
     policy = start("ensemble", "finite")
     known = policy.decide(propensity=True)

@@ -116,18 +116,6 @@ def test_what_is_proved_holds_where_arms_change(kind: type) -> None:
     assert 0.0 < runs.regret[:, -1].max() < recipe.guarantee(setting).bound
 
 
-def test_the_corollary_covers_the_ball() -> None:
-    for arms in (None, 2):  # its bound has no number of arms
-        es.PerturbedHistory.from_theorem(replace(SETTING, arms=arms)).start(es.UnitBall(3)).decide()
-
-
-def test_default_laws_follow_the_scale() -> None:
-    recipe = es.EnsembleSampling(size=10, scale=0.5, regularization=9.0)
-    assert recipe.reward_law == es.Gaussian(0.5) and recipe.initial_law == es.Gaussian(1.5)
-    wider = replace(recipe, scale=1.0)
-    assert wider.reward_law == es.Gaussian(1.0) and wider.initial_law == es.Gaussian(3.0)
-
-
 def test_recipes_are_values() -> None:
     assert es.EnsembleSampling(size=10) == es.EnsembleSampling(
         10, "auto", "auto", None, None, es.UniformMember()
