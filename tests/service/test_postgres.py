@@ -8,7 +8,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from experiments.test_clocks import ahead
 
 import ensample as es
 import prompt
@@ -16,6 +15,7 @@ from databases import postgresql
 from ensample.experiments.opening import experiment_in
 from ensample.experiments.storage.postgres import PostgresStorage
 from ensample.experiments.storage.postgres_pool import PostgresPool
+from experiments.test_seeds import ahead
 from service.conftest import SHOP, Serve, Served, until
 
 Two = tuple[Served, Served]
