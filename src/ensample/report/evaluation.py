@@ -13,7 +13,7 @@ from ensample.evaluation.evaluation import warnings_of
 from ensample.evaluation.sums import WEIGHT_EDGES
 from ensample.numerals import aligned, interval, numeral, signed
 from ensample.palette import INK, QUIET
-from ensample.report.html import inline_svg, render
+from ensample.report.pages import inline_svg, render
 from ensample.report.style import (
     LOOKS,
     OFFSET,

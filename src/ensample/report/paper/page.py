@@ -14,7 +14,7 @@ from ensample.files import write_whole
 from ensample.numerals import duration
 from ensample.palette import INK, variables
 from ensample.report.figures import write_files
-from ensample.report.html import inline_svg, render, resource
+from ensample.report.pages import inline_svg, render, resource
 from ensample.report.paper import text
 from ensample.report.paper.markdown import to_html, to_inline_html, to_markdown, with_symbols
 from ensample.report.paper.text import PROSE, TITLE, Finding, PaperPart, prose, three_digits

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 
 from ensample.palette import INK, RULE
 from ensample.report.figures import NotebookFigure
-from ensample.report.html import inline_svg
+from ensample.report.pages import inline_svg
 from ensample.report.study.panels import Panel
 from ensample.report.study.series import evenly, join
 from ensample.report.style import (

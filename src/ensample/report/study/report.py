@@ -13,7 +13,7 @@ from ensample.errors import InvalidArgument, WrongType
 from ensample.files import check_file, check_folder
 from ensample.lab.results import Results, as_csv
 from ensample.report.figures import save, write_files
-from ensample.report.html import render
+from ensample.report.pages import render
 from ensample.report.study.answers import (
     answer_table,
     answer_words,
