@@ -1,6 +1,7 @@
 """Figures from the literature beside ours: the [[published]] tables of a study."""
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -89,34 +90,29 @@ def check_published(study: "Study", mistakes: Mistakes) -> None:
         return
     grid_is_right = not mistakes
     for table in tables:
-        for check in (check_needed, check_value, check_error, check_measure):
-            with mistakes.collected("published"):
-                check(table)
+        missing = [key for key in NEEDED if key not in table]
+        if missing:
+            expected = "to be given, with policy, problem and value"
+            mistakes.add(f"published.{missing[0]}", None, expected)
+        for key, check in CHECKS.items():
+            if key in table:
+                with mistakes.collected("published"):
+                    check(table[key])
         if grid_is_right and {"policy", "problem"} <= table.keys():
             with mistakes.collected():
                 check_fit(study, table)
 
 
-def check_needed(table: Table) -> None:
-    for key in NEEDED:
-        if key not in table:
-            raise InvalidArgument(key, None, "to be given, with policy, problem and value")
-
-
-def check_value(table: Table) -> None:
-    if "value" in table:
-        number("value", table["value"])
-
-
-def check_error(table: Table) -> None:
-    if table.get("standard_error") is not None:
-        number("standard_error", table["standard_error"], 0.0)
-
-
-def check_measure(table: Table) -> None:
-    measure = table.get("measure", "regret")
+def check_measure(measure: object) -> None:
     if not isinstance(measure, str) or measure not in MEASURES:
         raise InvalidArgument("measure", measure, one_of(str(measure), list(MEASURES)))
+
+
+CHECKS: dict[str, Callable[[Any], object]] = {
+    "value": lambda value: number("value", value),
+    "standard_error": lambda error: error is None or number("standard_error", error, 0.0),
+    "measure": check_measure,
+}
 
 
 def check_fit(study: "Study", table: Table) -> None:
