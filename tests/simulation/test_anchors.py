@@ -1,4 +1,4 @@
-"""Published and computed figures come out again: within three joint standard errors where a standard error is known."""
+"""Published figures come out again, within three joint standard errors where one is known."""
 
 import math
 
@@ -75,10 +75,11 @@ def test_two_arms() -> None:
 
 @pytest.mark.parametrize("dim", [10, 20])
 def test_small_ensembles_fail_on_the_ball(dim: int) -> None:
-    """m <= d/2: actions stay in the span of W, and R_n >= n/4 for all n with probability at least 1/2.
+    """For m <= d/2 actions stay in the span of W: R_n >= n/4 for all n with probability 1/2 or more.
 
-    In exact arithmetic. Outside the span, rounding errors grow by a factor of about 1 + y/|theta| a round, so that in doubles
-    the ensemble breaks out after some 60 to 100 rounds; the statement is tested before.
+    That is in exact arithmetic. Outside the span rounding errors grow by a factor of about
+    1 + y/|theta| a round, so that in doubles the ensemble breaks out after some 60 to 100 rounds;
+    the statement is tested before.
     """
     family = es.problem("ball", dim=dim)
     small = es.simulate(es.EnsembleSampling(size=dim // 2, scale=0.3), family, 40, 1000, seed=4)

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,102 +89,78 @@ def first_member(round, size, rng):
     return 0
 
 
-UNKNOWN = {
+ES = es.EnsembleSampling
+OWN_NOISE, OTHER_NOISE = (
+    es.LinearProblem(ARMS, [0.2, 0.4], noise) for noise in (Silent(), Shifted(0.1))
+)
+OTHER_PROBLEM, BOX = Stubborn(ARMS, [0.2, 0.4], 0.1), es.Box([0.0], [1.0])
+BALL, OTHER_LAW = es.problem("ball", dim=2), ES(5, 0.4, reward=Doubled(0.4))
+UNKNOWN: dict[str, tuple[es.Recipe, es.Problem | es.Family, str]] = {
     "a recipe": (FirstArm(), FAMILY, "no kernel simulates FirstArm on FiniteArms"),
     "a subclass of a recipe": (Calm(5, 0.4), FAMILY, "no kernel simulates Calm on FiniteArms"),
-    "a law": (
-        es.EnsembleSampling(5, 0.4, reward=Doubled(0.4)),
-        FAMILY,
-        "EnsembleSampling: kernels do not know the law Doubled",
-    ),
-    "a law of LinPHE": (
-        es.PerturbedHistory(0.4, reward=Doubled(0.4)),
-        es.problem("ball", dim=2),
-        "the law Doubled",
-    ),
-    "a member rule": (es.EnsembleSampling(5, 0.4, member=first_member), FAMILY, "first_member"),
-    "a noise": (
-        es.Greedy(),
-        es.LinearProblem(ARMS, [0.2, 0.4], Silent()),
-        "FiniteArms and Silent, which kernels do not know",
-    ),
-    "a subclass of a noise": (
-        es.Greedy(),
-        es.LinearProblem(ARMS, [0.2, 0.4], Shifted(0.1)),
-        "FiniteArms and Shifted",
-    ),
-    "a subclass of a problem": (
-        es.Greedy(),
-        Stubborn(ARMS, [0.2, 0.4], 0.1),
-        "Greedy on Stubborn with FiniteArms",
-    ),
-    "arms": (
-        es.Greedy(),
-        es.LinearProblem(es.Box([0.0], [1.0]), [0.2], 0.1),
-        "Greedy on LinearProblem with Box",
-    ),
+    "a law": (OTHER_LAW, FAMILY, "EnsembleSampling: kernels do not know the law Doubled"),
+    "a law of LinPHE": (es.PerturbedHistory(0.4, reward=Doubled(0.4)), BALL, "the law Doubled"),
+    "a member rule": (ES(5, 0.4, member=first_member), FAMILY, "first_member"),
+    "a noise": (es.Greedy(), OWN_NOISE, "FiniteArms and Silent, which kernels do not know"),
+    "a subclass of a noise": (es.Greedy(), OTHER_NOISE, "FiniteArms and Shifted"),
+    "a subclass of a problem": (es.Greedy(), OTHER_PROBLEM, "Greedy on Stubborn with FiniteArms"),
+    "arms": (es.Greedy(), es.LinearProblem(BOX, [0.2], 0.1), "Greedy on LinearProblem with Box"),
     "a built-in recipe on moving arms": (
-        es.LinUCB(),
-        es.problem("contextual", dim=2),
+        *(es.LinUCB(), es.problem("contextual", dim=2)),
         "no kernel simulates LinUCB on ChangingArms",
     ),
     "a built-in law on moving arms": (
-        es.PerturbedHistory(0.4, reward=es.Rademacher(0.4)),
-        es.problem("ball", dim=2),
+        *(es.PerturbedHistory(0.4, reward=es.Rademacher(0.4)), BALL),
         "without standing arms Rademacher",
     ),
 }
 
 
 @pytest.mark.parametrize("case", UNKNOWN)
-def test_without_a_kernel_it_is_simulated_live_and_says_so_once(case: str) -> None:
+def test_recipe_without_a_kernel_is_simulated_live_with_one_warning(case: str) -> None:
     recipe, problem, reason = UNKNOWN[case]
-    live = es.simulate(
-        recipe, problem, 12, 6, evaluation="live"
-    )  # asked for: no warning, which would be an error here
-    with pytest.warns(es.LiveSimulationWarning) as said:
+    live = es.simulate(recipe, problem, 12, 6, evaluation="live")  # asked for: no warning
+    with pytest.warns(es.LiveSimulationWarning) as warnings_:
         auto = es.simulate(recipe, problem, 12, 6, threads=2)
         es.simulate(recipe, problem, 12, 1)
-    assert len(said) == 1 and reason in str(said[0].message), [
-        str(warning.message) for warning in said
-    ]
-    assert "a hundred times slower" in str(said[0].message) and "\n" not in str(said[0].message)
+    (message,) = (str(warning.message) for warning in warnings_)
+    assert reason in message and "a hundred times slower" in message and "\n" not in message
     assert auto.evaluation == "live"
     np.testing.assert_array_equal(auto.regret, live.regret)
+    said = r"^evaluation = .*expected 'auto' or one of 'live' for "
     for way in ("lazy", "eager"):
-        with pytest.raises(
-            es.InvalidArgument, match=r"^evaluation = .*expected 'auto' or one of 'live' for "
-        ):
+        with pytest.raises(es.InvalidArgument, match=said):
             es.simulate(recipe, problem, 12, evaluation=way)
 
 
-def test_what_is_not_known_differs_from_what_would_have_been_simulated() -> None:
-    """Else the cases above would show nothing: the parents' kernels play otherwise."""
-    for recipe, parent in (
-        (Calm(5, 0.4), es.EnsembleSampling(5, 0.4)),
-        (UNKNOWN["a law"][0], es.EnsembleSampling(5, 0.4)),
-    ):
-        ours, theirs = (
-            es.simulate(each, FAMILY, 100, 20, evaluation="live").regret
-            for each in (recipe, parent)
-        )
-        assert not np.array_equal(ours, theirs)
-    for problem in (UNKNOWN["a subclass of a noise"][1], UNKNOWN["a subclass of a problem"][1]):
-        plain = es.LinearProblem(ARMS, [0.2, 0.4], 0.1)
-        ours, theirs = (
-            es.simulate(es.Greedy(), each, 100, 20, evaluation="live").regret
-            for each in (problem, plain)
-        )
-        assert not np.array_equal(ours, theirs)
+PLAIN = es.LinearProblem(ARMS, [0.2, 0.4], 0.1)
 
 
-def test_a_kernel_can_be_registered_for_a_type_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("other", "parent"),
+    [
+        ((Calm(5, 0.4), FAMILY), (ES(5, 0.4), FAMILY)),
+        ((OTHER_LAW, FAMILY), (ES(5, 0.4), FAMILY)),
+        ((es.Greedy(), OTHER_NOISE), (es.Greedy(), PLAIN)),
+        ((es.Greedy(), OTHER_PROBLEM), (es.Greedy(), PLAIN)),
+    ],
+    ids=["recipe", "law", "noise", "problem"],
+)
+def test_what_kernels_do_not_know_differs_from_its_parent(
+    other: tuple[Any, Any], parent: tuple[Any, Any]
+) -> None:
+    """Negative control: the parents' kernels would play otherwise."""
+    ours, theirs = (
+        es.simulate(*each, 100, 20, evaluation="live").regret for each in (other, parent)
+    )
+    assert not np.array_equal(ours, theirs)
+
+
+def test_kernel_can_be_registered_for_a_type_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KERNELS, (Plain, FiniteProblem), [])
     simulate = plays("lazy_ensemble", stored_options, *MEMBERS)
     simulates(Plain, FiniteProblem, Evaluation.LAZY)(simulate)
-    own, parent = (
-        es.simulate(each, FAMILY, 50, 4) for each in (Plain(5, 0.4), es.EnsembleSampling(5, 0.4))
-    )
+    own, parent = (es.simulate(each, FAMILY, 50, 4) for each in (Plain(5, 0.4), ES(5, 0.4)))
     assert own.evaluation == "lazy"
     np.testing.assert_array_equal(own.regret, parent.regret)
 

@@ -90,7 +90,7 @@ def test_on_finite_arms(law: es.Perturbation, size: int, horizon: int) -> None:
 
 
 def test_more_of_what_is_cheap_is_as_good_as_as_many_of_both() -> None:
-    """The variance of a difference of means, and Kolmogorov-Smirnov's distance, go by 1/n + 1/n'."""
+    """The variance of a difference of means and Kolmogorov-Smirnov's distance go by 1/n + 1/n'."""
     for law, least in ((es.Gaussian, 2000), (es.Rademacher, 2000), (es.CenteredBinomial, 700)):
         assert sum(1.0 / n for n in MANY[law]) <= 1.0 / 2000 + 1.0 / least
     assert sum(1.0 / n for n in COLLINEAR_RUNS.values()) <= 2.0 / 300.0
