@@ -48,10 +48,6 @@ class Catalog:
         self._crowd = Crowd()
         self._snapshots = ThreadPoolExecutor(1, "snapshots")
 
-    def open_all(self) -> None:
-        self.store.prepare()
-        self.open_new()
-
     def open_new(self) -> None:
         """Open the experiments that are not open yet. Those that cannot be opened are broken."""
         for name in self.store.names():

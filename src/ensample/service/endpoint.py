@@ -156,7 +156,9 @@ class Endpoint:
             call.key = self.service.auth.authorize(route, scope["method"], call.headers, experiment)
             if route.takes is not None:
                 call.body = await self._body(call, receive)
-            response = as_response(await route.handler(call), route.status)
+            answer = await route.handler(call)
+            is_whole = isinstance(answer, Response)
+            response = answer if is_whole else json_response(answer, route.status)
             response.raw_headers += self.headers
         except Exception as error:
             response = self._error(error, call)
@@ -196,10 +198,6 @@ class Endpoint:
         if form is None:
             return json_response(found.body(), found.status, found.headers)
         return json_response(form.body(found, call), form.status(found.status), found.headers)
-
-
-def as_response(answer: Any, status: int) -> Response:
-    return answer if isinstance(answer, Response) else json_response(answer, status)
 
 
 def json_response(

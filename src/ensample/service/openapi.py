@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from ensample.service.endpoint import Each, Query, Route
+from ensample.service.endpoint import Each, Route
 from ensample.service.schemas import Refused
 from ensample.version import __version__
 
@@ -50,32 +50,24 @@ EXAMPLES: dict[str, Any] = {
 
 def openapi_document(routes: tuple[Route, ...]) -> dict[str, Any]:
     """Return the document of a table of routes."""
-    named = (
-        of(kind)
-        for route in routes
-        for kind in (route.takes, route.gives, error_type(route))
-        if is_type(kind)
-    )
-    types = list({repr(kind): kind for kind in (Refused, *named)}.values())
-    schemas, components = msgspec.json.schema_components(types, ref_template=REF)
-    known = dict(zip(map(repr, types), schemas, strict=True))
+    named = [of(kind) for route in routes for kind in (route.takes, route.gives, error_type(route))]
+    types = {repr(kind): kind for kind in (Refused, *named) if not isinstance(kind, str | None)}
+    schemas, components = msgspec.json.schema_components(types.values(), ref_template=REF)
+    known = dict(zip(types, schemas, strict=True))
     paths: dict[str, Any] = {}
     for route in routes:
         place = paths.setdefault(PART.sub(r"{\1}", route.path), {})
         place[route.method.lower()] = operation(route, known)
+    description = "Decisions that learn from their rewards."
     return {
         "openapi": "3.1.0",
-        "info": {
-            "title": "ensample",
-            "version": __version__,
-            "description": "Decisions that learn from their rewards.",
-        },
+        "info": {"title": "ensample", "version": __version__, "description": description},
         "paths": paths,
-        "components": {"schemas": components, "securitySchemes": SCHEMES},
+        "components": {"schemas": components, "securitySchemes": SECURITY},
     }
 
 
-SCHEMES = {
+SECURITY = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
 }
@@ -85,46 +77,32 @@ def of(kind: Any) -> Any:
     return kind.of if isinstance(kind, Each) else kind
 
 
-def is_type(kind: Any) -> bool:
-    return kind is not None and not isinstance(kind, str)
-
-
 def error_type(route: Route) -> Any:
     return Refused if route.errors is None else route.errors.type
 
 
 def operation(route: Route, known: dict[str, Any]) -> dict[str, Any]:
     """Return the description of a route. `known`: schemas by the representation of their types."""
-    found: dict[str, Any] = {"summary": route.summary, "operationId": operation_id(route)}
-    found["parameters"] = [in_path(name) for name in PART.findall(route.path)]
-    if route.query is not None:
-        found["parameters"].append(in_query(route.query))
+    name = str(getattr(route.handler, "__name__", route.title))
+    found: dict[str, Any] = {"summary": route.summary, "operationId": name}
+    text = {"type": "string", "minLength": 1}
+    found["parameters"] = [
+        {"name": part, "in": "path", "required": True, "schema": text}
+        for part in PART.findall(route.path)
+    ]
+    if (query := route.query) is not None:
+        schema = {"type": "string", "enum": list(query.allowed), "default": query.allowed[0]}
+        parameter = {"name": query.name, "in": "query", "required": False, "schema": schema}
+        found["parameters"].append(parameter | {"description": query.summary})
     if route.role is not None:
         found["security"] = [{"bearer": []}, {"header": []}]
         found["description"] = f"Role: {route.role}."
     if route.takes is not None:
         body = content(route.takes, known)
-        if operation_id(route) in EXAMPLES:
-            body["application/json"]["example"] = EXAMPLES[operation_id(route)]
+        if name in EXAMPLES:
+            body["application/json"]["example"] = EXAMPLES[name]
         found["requestBody"] = {"required": True, "content": body}
-    found["responses"] = responses(route, known)
-    return found
-
-
-def operation_id(route: Route) -> str:
-    """Return the handler's name, which no two share."""
-    return str(getattr(route.handler, "__name__", route.title))
-
-
-def in_path(name: str) -> dict[str, Any]:
-    schema = {"type": "string", "minLength": 1}
-    return {"name": name, "in": "path", "required": True, "schema": schema}
-
-
-def in_query(query: Query) -> dict[str, Any]:
-    schema = {"type": "string", "enum": list(query.allowed), "default": query.allowed[0]}
-    found: dict[str, Any] = {"name": query.name, "in": "query", "required": False}
-    return found | {"description": query.summary, "schema": schema}
+    return found | {"responses": responses(route, known)}
 
 
 def content(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
@@ -139,32 +117,27 @@ def content(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
 
 def responses(route: Route, known: dict[str, Any]) -> dict[str, Any]:
     """Return the answers of a route, and its errors, by status."""
-    good = {route.status, *(status for status in route.others if status < 400)}
-    found = {str(status): done(route, status, known) for status in sorted(good)}
-    form = {"content": content(error_type(route), known)}
+    found: dict[str, Any] = {}
+    for status in sorted({route.status, *(status for status in route.others if status < 400)}):
+        if route.gives is None or status == 304:
+            found[str(status)] = {"description": MEANING.get(status, "It is done.")}
+        else:
+            found[str(status)] = {"description": "It is done."}
+            found[str(status)]["content"] = content(route.gives, known)
     for status in sorted(error_statuses(route)):
-        found[str(status)] = {"description": MEANING[status], **form}
-    if route.path == "/readyz":
-        found["503"] = {"description": MEANING[503], "content": content(route.gives, known)}
+        kind = route.gives if route.path == "/readyz" and status == 503 else error_type(route)
+        found[str(status)] = {"description": MEANING[status], "content": content(kind, known)}
     return found
 
 
 def error_statuses(route: Route) -> set[int]:
     found = {400, 403, *(status for status in route.others if status >= 400)}
-    if "{experiment}" in route.path and route.method != "PUT":
-        found |= {404}
+    if "{experiment}" in route.path:
+        found |= {503} if route.method == "PUT" else {404, 503}
     if route.role is not None:
         found |= {401}
     if route.takes is not None:
-        found |= {408, 413, 415, 422}
+        found |= {408, 413, 415, 422, 503}
     if route.query is not None or "{id" in route.path:
         found |= {422}
-    if "{experiment}" in route.path or route.takes is not None:
-        found |= {503}
     return found if route.errors is None else set(map(route.errors.status, found))
-
-
-def done(route: Route, status: int, known: dict[str, Any]) -> dict[str, Any]:
-    if route.gives is None or status == 304:
-        return {"description": MEANING.get(status, "It is done.")}
-    return {"description": "It is done.", "content": content(route.gives, known)}

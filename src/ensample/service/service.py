@@ -55,7 +55,8 @@ class Service:
         return not (self.catalog.broken or self.database_failure)
 
     async def start(self) -> None:
-        await self.in_thread(self.catalog.open_all)
+        await self.in_thread(self.store.prepare)
+        await self.in_thread(self.catalog.open_new)
         self.metrics.ready.set_function(lambda: self.is_ready)
         self._tasks = [asyncio.create_task(task()) for task in (self._probe, self._count)]
         hosted, broken = self.catalog.hosted, self.catalog.broken

@@ -55,12 +55,11 @@ class Chart:
 
     def rows(self) -> list[list[str]]:
         """Return the same as a table: the words of x, and a cell of each series."""
-        cells = zip(*(map(self._cell, series.values) for series in self.series), strict=True)
-        rows = [[said, *row] for said, row in zip(self.said, cells, strict=True)]
-        return [row for row in rows if any(row[1:])]
-
-    def _cell(self, value: float | None) -> str:
-        return "" if value is None else self.word(value)
+        columns = [
+            ["" if value is None else self.word(value) for value in series.values]
+            for series in self.series
+        ]
+        return [list(row) for row in zip(self.said, *columns, strict=True) if any(row[1:])]
 
 
 def lift_chart(

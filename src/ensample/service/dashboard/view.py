@@ -1,5 +1,6 @@
 """Rows and charts of an experiment's page, which experiment.html puts in their places."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ensample.experiments.reward import SECOND
@@ -65,7 +66,7 @@ def view_of(counter: Counter, now: Present) -> dict[str, Any]:
         "outcomes": OUTCOMES,
         "means": mean_rows(summary),
         "votes": sorted(now.votes.items(), key=lambda item: (-item[1], item[0])),
-        "check": check_rows(summary),
+        "check": standing_rows(summary.check, lambda row: (row.passed is None, -row.chosen)),
         "others": {
             "By height of the propensity": standing_rows(summary.heights),
             "Drawn by": standing_rows(summary.draws),
@@ -176,15 +177,11 @@ def mean_rows(summary: Summary) -> list[Row]:
     return rows
 
 
-def check_rows(summary: Summary) -> list[Row]:
-    """Return the actions that passed their bounds first, then those that are chosen most."""
-    standings = sorted(summary.check.standings(), key=lambda row: (row.passed is None, -row.chosen))
-    return [standing_row(row.name, row) for row in standings]
-
-
-def standing_rows(check: Any) -> list[Row]:
+def standing_rows(check: Any, order: Callable[[Any], Any] = lambda row: 0) -> list[Row]:
     standings = [row for row in check.standings() if row.expected or row.chosen]
-    return [standing_row(DRAWN_BY.get(row.name, row.name), row) for row in standings]
+    return [
+        standing_row(DRAWN_BY.get(row.name, row.name), row) for row in sorted(standings, key=order)
+    ]
 
 
 def standing_row(name: str, row: Any) -> Row:

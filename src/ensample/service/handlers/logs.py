@@ -69,7 +69,7 @@ def log_pieces(experiment: Experiment, format: str, now: int | None) -> Iterator
         if format == "parquet":
             yield from parquet(frames)
         else:
-            yield from lines(frames, jsonl_line if format == "jsonl" else dsjson_line)
+            yield from lines(frames, dsjson_line if format == "dsjson" else jsonl_line)
 
 
 def lines(
