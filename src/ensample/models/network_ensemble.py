@@ -1,6 +1,5 @@
 """Algorithm 1 with networks: every member trained on its own perturbed rewards, all together."""
 
-from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -30,50 +29,36 @@ EARLY, MOST = 8, 8
 """In the first rounds every place is drawn about EARLY times, in at most MOST minibatches."""
 
 
-class Loss(ABC):
-    """The loss of an output u and a reward y that is perturbed by z."""
+class Loss(NamedTuple):
+    """The loss of an output u and a reward y that is perturbed by z.
 
-    code: ClassVar[int]  # in the core (cpp/networks/state.hpp)
-    low: ClassVar[float] = -np.inf
-    high: ClassVar[float] = np.inf
-    expected: ClassVar[str] = ""  # how errors call its rewards; empty if every number is one
-
-    def check(self, y: float) -> None:
-        """Raise on a reward that it is not for."""
-        if not self.low <= y <= self.high:
-            raise InvalidArgument("reward", y, self.expected)
-
-    @abstractmethod
-    def rewards(self, outputs: FloatArray, mean: float, spread: float) -> FloatArray:
-        """Return the rewards that outputs stand for, where rewards have this mean and spread."""
-
-
-class SquaredLoss(Loss):
-    """(u - (y - mean) / spread - z)^2 / 2: outputs are rewards in units of their spread."""
-
-    code = 0
-
-    def rewards(self, outputs: FloatArray, mean: float, spread: float) -> FloatArray:
-        return mean + spread * outputs
-
-
-class LogisticLoss(Loss):
-    """A(u) - (y + s z) u with A(u) = log(1 + e^u) and s^2 = A''(u) at the members' mean.
+    squared: (u - (y - mean) / spread - z)^2 / 2, outputs being rewards in units of their spread.
+    logistic: A(u) - (y + s z) u with A(u) = log(1 + e^u) and s^2 = A''(u) at the members' mean.
 
     Reference: D. Janz, S. Liu, A. Ayoub and C. Szepesvari, "Exploration via linearly perturbed loss
     minimisation", AISTATS 2024.
     """
 
-    code, low, high = 1, 0.0, 1.0
-    expected = "a number from 0 to 1 for the logistic loss"
+    code: int  # in the core (cpp/networks/state.hpp)
+    expected: str = ""  # how errors call its rewards, from 0 to 1; empty if every number is one
+
+    def check(self, y: float) -> None:
+        """Raise on a reward that it is not for."""
+        if self.expected and not 0.0 <= y <= 1.0:
+            raise InvalidArgument("reward", y, self.expected)
 
     def rewards(self, outputs: FloatArray, mean: float, spread: float) -> FloatArray:
+        """Return the rewards that outputs stand for, where rewards have this mean and spread."""
+        if self.code == SQUARED.code:
+            return mean + spread * outputs
         halves = 0.5 * np.ravel(outputs)
         _core.evaluate("tanh", halves, halves)  # without overflow; the same bits everywhere
         return 0.5 * (1.0 + halves.reshape(outputs.shape))
 
 
-LOSSES: dict[str, Loss] = {"squared": SquaredLoss(), "logistic": LogisticLoss()}
+SQUARED = Loss(0)
+LOGISTIC = Loss(1, "a number from 0 to 1 for the logistic loss")
+LOSSES = {"squared": SQUARED, "logistic": LOGISTIC}
 
 
 class CoreTraining(NamedTuple):

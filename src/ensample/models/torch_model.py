@@ -11,7 +11,7 @@ from ensample.arms import Offer
 from ensample.errors import WrongType
 from ensample.extras import package, require
 from ensample.models.base import listed
-from ensample.models.network_ensemble import NetworkEnsemble, NewObservation, SquaredLoss
+from ensample.models.network_ensemble import SQUARED, NetworkEnsemble, NewObservation
 from ensample.models.networks import Nets
 from ensample.models.neural import Trained
 from ensample.models.training_state import EMPTY, RewardUnits, in_units
@@ -79,7 +79,7 @@ class NumpyTrainedEnsemble(NetworkEnsemble):
         """Return the derivatives of the mean loss by outputs [m, B]."""
         training, spread = self.training, units.spread(count)
         scale = training.scale
-        if isinstance(self.loss, SquaredLoss):
+        if self.loss == SQUARED:
             sigma = units.sigma(count) if training.learns_scale else 1.0
             return (outputs - (y - units.mean) / spread - scale * sigma / spread * z) / y.size
         mean = self.loss.rewards(outputs.mean(axis=0), 0.0, 1.0)
@@ -92,7 +92,7 @@ class NumpyTrainedEnsemble(NetworkEnsemble):
         """Take step `number` of Adam or gradient descent, in place."""
         training, anchor = self.training, self._anchor
         pull = 1.0 if training.learns_pull else training.pull
-        if training.learns_pull and isinstance(self.loss, SquaredLoss):
+        if training.learns_pull and self.loss == SQUARED:
             pull = (units.sigma(count) / units.spread(count)) ** 2
         strengths = pull / count * np.repeat(anchor.strengths, np.diff(anchor.ends, prepend=0))
         g = gradient + strengths * (weights[0] - anchor.weights)

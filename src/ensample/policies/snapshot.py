@@ -7,7 +7,6 @@ model; `open.*`, decisions that wait for a reward; and `log.*`, if the log was s
 import json
 import os
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -30,7 +29,6 @@ from ensample.policies.recipe import Recipe
 from ensample.policies.snapshot_checks import (
     LATEST_ROUND,
     NO_ARM,
-    Layout,
     check_finite,
     check_layout,
     check_log,
@@ -55,14 +53,9 @@ CONTENT = {"recipe", "arms", "seed", "round", "version"}
 def save(policy: Policy, path: str | os.PathLike[str], log: bool = True) -> None:
     """Write state, open decisions and, if `log`, the log: complete or not at all."""
     file = file_path("path", path)
-    tensors: Tensors = {f"state.{name}": values for name, values in policy.model.arrays().items()}
     if log:
         policy.bookkeeping.require_log("save(log=True)")
-        columns = policy.bookkeeping.columns()
-        tensors |= {f"log.{name}": np.array(column) for name, column in columns.items()}
-    tensors |= open_columns(policy.open_decisions, policy.arms.dim)
-    tensors |= {f"arms.{name}": values for name, values in stored_parameters(policy.arms).items()}
-    tensors = {name: storable(name, values) for name, values in tensors.items()}
+    tensors = {name: storable(name, values) for name, values in tensors_of(policy, log).items()}
     description = {
         "recipe": describe(policy.recipe),
         "arms": {"kind": name_of(type(policy.arms)), "dim": policy.arms.dim},
@@ -76,23 +69,28 @@ def save(policy: Policy, path: str | os.PathLike[str], log: bool = True) -> None
     write_whole(file, lambda opened: opened.write(tensors_to_bytes(tensors, metadata)))
 
 
-def open_columns(waiting: Sequence[Decision], dim: int) -> Tensors:
-    """Return the columns of open decisions."""
+def tensors_of(policy: Policy, log: bool) -> Tensors:
+    """Return all arrays of a snapshot."""
+    waiting = policy.open_decisions
     arms = [NO_ARM if decision.arm is None else decision.arm for decision in waiting]
     known = [np.nan if d.propensity is None else d.propensity for d in waiting]
-    columns: dict[str, tuple[list[Any], type]] = {
-        "round": ([decision.round for decision in waiting], np.int64),
-        "version": ([decision.version for decision in waiting], np.int64),
-        "member": ([decision.member for decision in waiting], np.int64),
-        "arm": (arms, np.int64),
-        "standing": ([decision.standing for decision in waiting], np.bool_),
-        "propensity": (known, np.float64),
+    features = np.array([decision.features for decision in waiting], np.float64)
+    columns = policy.bookkeeping.columns() if log else {}
+    parts = {
+        "state": policy.model.arrays(),
+        "log": {name: np.array(column) for name, column in columns.items()},
+        "arms": stored_parameters(policy.arms),
+        "open": {
+            "round": np.array([decision.round for decision in waiting], np.int64),
+            "version": np.array([decision.version for decision in waiting], np.int64),
+            "member": np.array([decision.member for decision in waiting], np.int64),
+            "arm": np.array(arms, np.int64),
+            "standing": np.array([decision.standing for decision in waiting], np.bool_),
+            "features": features.reshape(-1, policy.arms.dim),
+            "propensity": np.array(known, np.float64),
+        },
     }
-    features = np.array([decision.features for decision in waiting], np.float64).reshape(-1, dim)
-    found: Tensors = {"open.features": features}
-    for name, (values, kind) in columns.items():
-        found[f"open.{name}"] = np.array(values, kind)
-    return found
+    return {f"{part}.{name}": x for part, arrays in parts.items() for name, x in arrays.items()}
 
 
 def stored_parameters(arms: Arms) -> Tensors:
@@ -144,10 +142,14 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, Tensors]:
     metadata, tensors = tensors_from_bytes(file_content(path))
     if metadata.get("format") != FORMAT:
         raise SnapshotError("a safetensors file, but not a snapshot of a policy")
-    check_version(metadata.get("version", ""))
-    if set(metadata) != {"format", "version", "content", "checksum"}:
+    version, names = metadata.get("version", ""), sorted(metadata)
+    if version != str(VERSION):
+        newer = version.isdecimal() and len(version) < 9 and int(version) > VERSION
+        advice = "update ensample" if newer else "read it with the release that wrote it"
+        raise SnapshotError(f"snapshot version {version!r}, this release reads {VERSION}; {advice}")
+    if names != ["checksum", "content", "format", "version"]:
         expected = "format, version, content and checksum"
-        raise SnapshotError.about("the header's __metadata__", sorted(metadata), expected)
+        raise SnapshotError.about("the header's __metadata__", names, expected)
     if metadata["checksum"] != checksum(metadata["content"], tensors):
         raise SnapshotError("damaged, its checksum does not fit its content")
     return parse_json("content", metadata["content"]), tensors
@@ -172,13 +174,6 @@ def without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def check_version(version: str) -> None:
-    if version != str(VERSION):
-        newer = version.isdecimal() and len(version) < 9 and int(version) > VERSION
-        advice = "update ensample" if newer else "read it with the release that wrote it"
-        raise SnapshotError(f"snapshot version {version!r}, this release reads {VERSION}; {advice}")
-
-
 def restored(content: Any, tensors: Tensors, recipe: Recipe | None, arms: Arms | None) -> Policy:
     """Return a policy with this description and these arrays."""
     description, seed, round, version = checked_content(content)
@@ -190,7 +185,7 @@ def restored(content: Any, tensors: Tensors, recipe: Recipe | None, arms: Arms |
         policy = recipe.start(arms, seed, log=True if log else None)
     except (EnsampleError, MemoryError) as error:
         raise SnapshotError(f"recipe, arms and seed do not fit together: {error}") from error
-    check_layout(layout_of(policy), tensors)
+    check_layout(tensors_of(policy, bool(log)), tensors)
     if log:
         check_log(policy, log, round, version)
     check_open(policy, waiting, (round, version), log.get("rounds", np.zeros(0, np.int64)))
@@ -284,19 +279,6 @@ def restored_arms(description: dict[str, Any], tensors: Tensors, given: Arms | N
     return built
 
 
-def layout_of(policy: Policy) -> Layout:
-    """Return the arrays that a snapshot of a policy has."""
-    fixed = {f"arms.{name}": values for name, values in stored_parameters(policy.arms).items()}
-    fixed |= {f"state.{name}": values for name, values in policy.model.arrays().items()}
-    layout: Layout = {name: (values.dtype, values.shape) for name, values in fixed.items()}
-    if policy.bookkeeping.keeps_log:
-        columns = policy.bookkeeping.columns().items()
-        layout |= {f"log.{name}": (np.dtype(column.typecode), (None,)) for name, column in columns}
-    for name, values in open_columns([], policy.arms.dim).items():
-        layout[name] = values.dtype, (None, *values.shape[1:])
-    return layout
-
-
 def check_replay(policy: Policy) -> None:
     """Raise unless the learned state is what the log gives, bit for bit."""
     if not policy.bookkeeping.keeps_log:
@@ -318,16 +300,10 @@ def part_of(tensors: Tensors, part: str) -> Tensors:
 
 def open_decision(waiting: Tensors, row: int, origin: str) -> Decision:
     """Return a decision that was waiting when the snapshot was taken."""
-    features = waiting["features"][row].copy()
+    values = {name: column[row].tolist() for name, column in waiting.items()}
+    values["features"] = features = waiting["features"][row].copy()
     features.setflags(write=False)
-    arm, propensity = int(waiting["arm"][row]), float(waiting["propensity"][row])
-    return Decision(
-        round=int(waiting["round"][row]),
-        arm=None if arm == NO_ARM else arm,
-        features=features,
-        member=int(waiting["member"][row]),
-        version=int(waiting["version"][row]),
-        propensity=None if np.isnan(propensity) else min(propensity, 1.0),
-        standing=bool(waiting["standing"][row]),
-        origin=origin,
-    )
+    known = values["propensity"]
+    values["propensity"] = None if np.isnan(known) else min(known, 1.0)
+    values["arm"] = None if values["arm"] == NO_ARM else values["arm"]
+    return Decision(**values, origin=origin)

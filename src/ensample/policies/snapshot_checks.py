@@ -22,8 +22,6 @@ LATEST_ROUND = LAST_ROUND + LAST_ROUND // 2  # room for more rounds in a log of 
 ROUNDING = 1e-6  # of propensities, which earlier releases let exceed 1
 
 Numbers = NDArray[Any]
-Layout = dict[str, tuple[np.dtype[Any], tuple[int | None, ...]]]
-"""Type and shape of every array of a snapshot; None for a length that is free."""
 
 
 def check_size_of_file(recipe: Recipe, arms: Arms, tensors: Tensors) -> None:
@@ -39,22 +37,20 @@ def check_size_of_file(recipe: Recipe, arms: Arms, tensors: Tensors) -> None:
         raise SnapshotError.about("state", f"arrays of at most {found} numbers", expected)
 
 
-def check_layout(layout: Layout, tensors: Tensors) -> None:
-    if set(tensors) != set(layout):
-        unknown, missing = sorted(set(tensors) - set(layout)), sorted(set(layout) - set(tensors))
+def check_layout(expected: Tensors, found: Tensors) -> None:
+    """Raise unless arrays have the names, types and, but for lengths, shapes of a new policy's."""
+    if set(found) != set(expected):
+        unknown, missing = sorted(set(found) - set(expected)), sorted(set(expected) - set(found))
         raise SnapshotError(f"arrays: {unknown} are not of this policy, {missing} are missing")
-    for name, (dtype, shape) in layout.items():
-        found = tensors[name]
-        fits = len(found.shape) == len(shape) and all(
-            n is None or n == m for n, m in zip(shape, found.shape, strict=True)
-        )
-        if found.dtype != dtype or not fits:
-            expected = (
-                f"{dtype} of shape ({', '.join('n' if n is None else str(n) for n in shape)})"
+    for name, model in expected.items():
+        values, grows = found[name], name.startswith(("log.", "open."))
+        fits = values.ndim == model.ndim and values.shape[grows:] == model.shape[grows:]
+        if values.dtype != model.dtype or not fits:
+            lengths = ", ".join(
+                ["n", *map(str, model.shape[1:])] if grows else map(str, model.shape)
             )
-            raise SnapshotError(
-                f"{name}: {found.dtype} of shape {found.shape}, expected {expected}"
-            )
+            shape = f"{model.dtype} of shape ({lengths})"
+            raise SnapshotError(f"{name}: {values.dtype} of shape {values.shape}, expected {shape}")
 
 
 def check_log(policy: Policy, log: Tensors, round: int, version: int) -> None:
