@@ -1,7 +1,7 @@
 """Arguments of constructors: which there are, what they may be, and errors that name them."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
@@ -105,19 +105,31 @@ def keep(argument: str, value: Any, takes: ArgumentType) -> Any:
 
 
 def construct(
-    make: Any, options: Table, read: Callable[[str, Any, ArgumentType], Any] = keep
+    make: Any,
+    options: Table,
+    read: Callable[[str, Any, ArgumentType], Any] = keep,
+    by_place: Sequence[Any] = (),
 ) -> Any:
-    """Return `make(**options)`, each option as `read` understands it.
+    """Return `make(*by_place, **options)`, each argument as `read` understands it.
 
     Errors name the option; whatever a constructor raises beside ours becomes one of ours.
     """
+    takes = parameters(make).values()
+    names = [item.name for item in takes if item.kind is item.POSITIONAL_OR_KEYWORD]
+    if len(by_place) > len(names):
+        expected = f"at most {len(names)} arguments without a name: {', '.join(names)}"
+        raise InvalidArgument("fields", len(by_place), expected)
+    for name, value in zip(names, by_place, strict=False):
+        if name in options:
+            raise InvalidArgument(name, options[name], "one value: it is given by its place too")
+        options = {name: value} | options
     check_arguments(make, options)
     values = {name: read(name, value, argument_type(make, name)) for name, value in options.items()}
     given = dict(values)
-    rest = [item for item in parameters(make).values() if item.kind is item.VAR_POSITIONAL]
+    rest = [item.name for item in takes if item.kind is item.VAR_POSITIONAL]
     try:
-        names = [name for item in rest for name in given.pop(item.name, ())]  # `Columns(*names)`
-        return make(*names, **given)
+        spread = [value for name in rest for value in given.pop(name, ())]  # of `Columns(*names)`
+        return make(*spread, **given)
     except EnsampleError:
         raise
     except Exception as error:

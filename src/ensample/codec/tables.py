@@ -27,6 +27,7 @@ from ensample.plain_data import DEEPEST
 from ensample.registry import has_plain_constructor, import_object, name_of, one_of, public_object
 
 STUDIED: Bases = ("Recipe", "Family", "Problem", *INNER)
+BY_PLACE: Any = object()  # the key of arguments without a name, which only typed text can have
 OPTIONS: Bases = (*PARTS, "Noise")  # what a text may name
 
 
@@ -98,6 +99,10 @@ def from_json(argument: str, value: Any, bases: Bases) -> Any:
         raise InvalidArgument(argument, value, str(error)) from None
 
 
+class Unreadable(str):
+    """A piece of a typed text that stands for nothing: who reads it knows what was expected."""
+
+
 class TableReader(NamedTuple):
     """Maker of objects from tables.
 
@@ -110,6 +115,9 @@ class TableReader(NamedTuple):
     imports: bool = False
 
     def value(self, argument: str, value: Any, takes: ArgumentType) -> Any:
+        if isinstance(value, Unreadable):
+            expected = takes.expected("", self.units or {})
+            raise InvalidArgument(argument, str(value), expected)
         if isinstance(value, dict):
             return self.part(argument, value, takes)
         if isinstance(value, list | tuple):
@@ -131,9 +139,9 @@ class TableReader(NamedTuple):
             if self.units is None:  # JSON can give plain fields only
                 classes = {name: kind for name, kind in classes.items() if is_dataclass(kind)}
             raise InvalidArgument(f"{argument}.kind", name, kind_expected(table, classes))
-        options = {name: value for name, value in table.items() if name != "kind"}
+        options = {key: value for key, value in table.items() if key not in ("kind", BY_PLACE)}
         with within(argument):
-            return construct(kind, options, self.value)
+            return construct(kind, options, self.value, table.get(BY_PLACE, ()))
 
     def word(self, argument: str, word: str, units: Units, takes: ArgumentType) -> Any:
         """Return what a text stands for: a part by its name, None, or a number with a unit."""

@@ -1,28 +1,16 @@
 """Typed text: `EnsembleSampling(size=20, scale=2*noise)`, parsed and looked up, never evaluated."""
 
 import ast
-import inspect
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from ensample.checks import blaming
-from ensample.codec.arguments import (
-    ANYTHING,
-    PARTS,
-    ArgumentType,
-    Units,
-    belongs_to,
-    check_arguments,
-    classes_of,
-    construct,
-    parameters,
-    within,
-)
+from ensample.codec.arguments import PARTS, Units, classes_of, construct
+from ensample.codec.tables import BY_PLACE, TableReader, Unreadable
 from ensample.errors import InvalidArgument
 from ensample.registry import import_object, one_of, public_object
 
 THEOREM = "from_theorem"
-BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 LONGEST = 2000  # characters: enough for any recipe, too few to exhaust a parser
 EXAMPLES = {
     "Recipe": "a recipe such as EnsembleSampling(size=20, scale=2*noise), LinUCB.from_theorem or "
@@ -56,7 +44,10 @@ def from_text(argument: str, text: str, base: str, units: Units, setting: Any = 
         make = partial(make, setting)
     try:
         with blaming(text):
-            made = TextReader(units).call(make, node)
+            options = arguments_of(node, units)
+            by_place = options.pop(BY_PLACE, ())
+            reader = TableReader(PARTS, units, imports=True)
+            made = construct(make, options, reader.value, by_place)
     except RecursionError:
         expected = f"{EXAMPLES[base]}, less deeply nested"
         raise InvalidArgument(argument, text, expected) from None
@@ -101,72 +92,52 @@ def typed_object(argument: str, text: str, base: str, module: str, names: list[s
     return getattr(classes[name], THEOREM) if rest else classes[name]
 
 
-class TextReader(NamedTuple):
-    """Maker of objects from the syntax tree of a text."""
+def data_of(node: ast.expr, units: Units) -> Any:
+    """Return a syntax tree as plain data: a call is a table, a name is a word of a table."""
+    match node:
+        case ast.Constant(value=bool() | int() | float() | str() | None as value):
+            return value
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return [data_of(item, units) for item in items]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return product(ast.Constant(-1), operand, units)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return product(left, right, units)
+        case ast.Name(id=name) if name in units:
+            return units[name]()
+        case ast.Name() | ast.Attribute():
+            return reference(node)
+        case ast.Call(func=ast.Name() | ast.Attribute() as name):
+            return {"kind": reference(name), **arguments_of(node, units)}
+    return Unreadable(ast.unparse(node))
 
-    units: Units
 
-    def value(self, argument: str, node: ast.expr, takes: ArgumentType) -> Any:
-        match node:
-            case ast.Constant(value=bool() | int() | float() | str() | None as value):
-                return value
-            case ast.Tuple(elts=items) | ast.List(elts=items):
-                return tuple(self.value(argument, item, takes) for item in items)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -self.number(argument, operand)
-            case ast.BinOp(left=left, op=ast.Mult(), right=right):
-                return self.number(argument, left) * self.number(argument, right)
-            case ast.Name(id=name) if name in self.units:
-                return self.units[name]()
-            case ast.Name(id=word) if takes.allows(word):
-                return word
-            case ast.Name() | ast.Attribute():
-                return self.part(argument, node, node, takes)
-            case ast.Call(func=ast.Name() | ast.Attribute() as name):
-                return self.part(argument, name, node, takes)
-        raise InvalidArgument(argument, ast.unparse(node), takes.expected("", self.units))
+def arguments_of(node: ast.expr, units: Units) -> dict[str, Any]:
+    """Return the arguments of a call as plain data; a name without brackets has none."""
+    if not isinstance(node, ast.Call):
+        return {}
+    options: dict[str, Any] = {}
+    for word in node.keywords:
+        if word.arg is None or word.arg in options:
+            raise InvalidArgument("field", ast.unparse(word), "name=value, each name once")
+        options[word.arg] = data_of(word.value, units)
+    return options | {BY_PLACE: [data_of(item, units) for item in node.args]}
 
-    def part(self, argument: str, name: ast.expr, node: ast.expr, takes: ArgumentType) -> Any:
-        """Return a law, a rule or a model: ours, or `mymodule.MyLaw`, a class or an object."""
-        *module, last = dotted(name) or [""]
-        found = classes_of(PARTS).get(last)
-        if module:
-            found = import_object(argument, f"{'.'.join(module)}:{last}")
-        if not belongs_to(found if isinstance(found, type) else type(found), PARTS):
-            expected = takes.expected(last, self.units)
-            raise InvalidArgument(argument, ast.unparse(node), expected)
-        if not isinstance(found, type):
-            return found
-        with within(argument):
-            return self.call(found, node)
 
-    def number(self, argument: str, node: ast.expr) -> float:
-        value = self.value(argument, node, ANYTHING)
+def product(left: ast.expr, right: ast.expr, units: Units) -> Any:
+    factors = []
+    for node in (left, right):
+        value = data_of(node, units)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InvalidArgument(argument, ast.unparse(node), "a number")
-        return value
-
-    def call(self, make: Any, node: ast.expr) -> Any:
-        """Return `make` called with the arguments of a call; a name without brackets has none."""
-        options: dict[str, ast.expr] = {}
-        if isinstance(node, ast.Call):
-            names = [name for name, item in parameters(make).items() if item.kind in BY_PLACE]
-            if len(node.args) > len(names):
-                expected = f"at most {len(names)} arguments without a name: {', '.join(names)}"
-                raise InvalidArgument("fields", len(node.args), expected)
-            options |= zip(names, node.args, strict=False)
-            for word in node.keywords:
-                if word.arg is None or word.arg in options:
-                    expected = "name=value, each name once"
-                    raise InvalidArgument("field", ast.unparse(word), expected)
-                options[word.arg] = word.value
-        check_arguments(make, {name: shown(item) for name, item in options.items()})
-        return construct(make, options, self.value)
+            return Unreadable(ast.unparse(node))
+        factors.append(value)
+    return factors[0] * factors[1]
 
 
-def shown(node: ast.expr) -> Any:
-    """Return how messages show an argument: a constant as it is, anything else as it is typed."""
-    return node.value if isinstance(node, ast.Constant) else ast.unparse(node)
+def reference(node: ast.expr) -> str:
+    """Return a name as tables have it: `Gaussian`, or `mymodule:MyLaw` of `mymodule.MyLaw`."""
+    *module, name = dotted(node) or [ast.unparse(node)]
+    return f"{'.'.join(module)}:{name}" if module else name
 
 
 def dotted(node: ast.expr) -> list[str]:
