@@ -75,7 +75,7 @@ def test_two_arms() -> None:
 
 @pytest.mark.parametrize("dim", [10, 20])
 def test_small_ensembles_fail_on_the_ball(dim: int) -> None:
-    """For m <= d/2 actions stay in the span of W: R_n >= n/4 for all n with probability 1/2 or more.
+    """For m <= d/2 actions stay in the span of W: R_n >= n/4 for all n with probability 1/2.
 
     That is in exact arithmetic. Outside the span rounding errors grow by a factor of about
     1 + y/|theta| a round, so that in doubles the ensemble breaks out after some 60 to 100 rounds;

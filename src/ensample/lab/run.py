@@ -5,7 +5,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,8 +19,6 @@ from ensample.lab.store import StudyStore
 from ensample.lab.study import Study
 from ensample.lab.tasks import Engine, Task, Threads, tasks_of
 from ensample.simulation.plan import RunArrays
-
-PACKAGES = ("ensample", "numpy", "polars")
 
 
 class Progress(NamedTuple):
@@ -147,6 +145,7 @@ class RunCount:
 
 def circumstances(study: Study, engine: Engine) -> dict[str, object]:
     """Return where and with what a session runs."""
+    packages = {name: import_module(name).__version__ for name in ("ensample", "numpy", "polars")}
     return {
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
@@ -155,7 +154,7 @@ def circumstances(study: Study, engine: Engine) -> dict[str, object]:
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.release()} {platform.machine()}",
         "processor": processor(),
-        "packages": {name: installed_version(name) for name in PACKAGES},
+        "packages": packages,
     }
 
 
@@ -167,10 +166,3 @@ def processor() -> str:
         return platform.processor()
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, platform.processor())
-
-
-def installed_version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
-from ensample.checks import file_path, whole
+from ensample.checks import file_path, instance, whole
 from ensample.errors import InvalidArgument, StudyError
 from ensample.lab.build import to_tables
 from ensample.lab.cell import Cell, Definition, code_digests, digest
@@ -211,18 +211,13 @@ def check_name(key: str, value: Any) -> None:
 
 
 def check_text(key: str, value: Any) -> None:
-    if not isinstance(value, str):
-        raise InvalidArgument(key, value, "text")
+    instance(key, value, str, "text")
 
 
 def check_count(key: str, value: Any) -> None:
-    whole(key, value, 1, LONGEST)
-
-
-def check_horizon(key: str, value: Any) -> None:
-    if value == []:
+    if key == "horizon" and value == []:
         raise InvalidArgument(key, value, "an axis with at least one value")
-    check_count(key, value)
+    whole(key, value, 1, LONGEST)
 
 
 def check_evaluation(key: str, value: Any) -> None:
@@ -233,7 +228,7 @@ def check_evaluation(key: str, value: Any) -> None:
 CHECKS: dict[str, Callable[[str, Any], object]] = {
     "name": check_name,
     "question": check_text,
-    "horizon": check_horizon,
+    "horizon": check_count,
     "runs": check_count,
     "checkpoints": check_count,
     "seed": lambda key, value: whole(key, value, 0),

@@ -14,6 +14,7 @@ from ensample.policies.recipe import Recipe
 from ensample.problems import Family, Problem, example_of, setting_of
 from ensample.randomness import RunGenerators
 from ensample.simulation.live import LiveRound, run_live
+from ensample.simulation.plan import draw
 from ensample.theory import Measurement, Setting, regret_bound
 from ensample.types import FloatArray
 
@@ -95,7 +96,7 @@ def measure(
     measured, regrets = [], []
     for r in range(runs):
         generators.move(r)
-        drawn = problem.draw(generators.problem) if isinstance(problem, Family) else problem
+        drawn = draw(problem, generators)
         meter = Meter(set(rounds.tolist()), chosen.redraws)
         regret, _ = run_live(recipe, drawn, end, generators, stop, meter)
         regrets.append(float(regret[-1]))

@@ -109,7 +109,7 @@ class Plan:
             if stop[0]:
                 break
             generators.move(number)
-            problem = self._draw(generators)
+            problem = draw(self.problem, generators)
             start = time.perf_counter()
             prepared = fixed or self.prepare(problem)
             if prepared.kernel is None:
@@ -144,11 +144,6 @@ class Plan:
             arrays = with_constant(arrays)
         return PreparedProblem(problem, kernel, arrays)
 
-    def _draw(self, generators: RunGenerators) -> Problem:
-        if isinstance(self.problem, Family):
-            return self.problem.draw(generators.problem)
-        return self.problem
-
     def _by_kernel(
         self, prepared: PreparedProblem, generators: RunGenerators, stop: IntArray
     ) -> tuple[FloatArray, IntArray | None]:
@@ -159,6 +154,10 @@ class Plan:
         run = SimulatedRun(arrays, settings, generators)
         regret, pulls, *_ = prepared.kernel.simulate(self.recipe, run)
         return regret, pulls_of(arrays, pulls) if isinstance(arrays, FiniteProblem) else None
+
+
+def draw(problem: Problem | Family, generators: RunGenerators) -> Problem:
+    return problem.draw(generators.problem) if isinstance(problem, Family) else problem
 
 
 def can_be_learned(recipe: Recipe, problem: Problem) -> bool:
