@@ -1,4 +1,6 @@
-"""Snapshot files that nobody saved: honest ones with one to three changes, most with a fitting checksum.
+"""Snapshot files that nobody saved.
+
+Honest ones with one to three changes, most with a fitting checksum.
 
     python -m attacks.crafted FIRST LAST FOLDER
 

@@ -1,4 +1,7 @@
-"""Study files that nobody would write: a good one with a few things wrong, or bytes that are no TOML at all."""
+"""Study files that nobody would write.
+
+A good one with a few things wrong, or bytes that are no TOML at all.
+"""
 
 import copy
 import json
@@ -7,7 +10,10 @@ from typing import Any
 
 
 class Raw(str):
-    """TOML that stands as it is: dates, numbers too long for Python, and what is nested deeper than Python can follow."""
+    """TOML that stands as it is.
+
+    Dates, numbers too long for Python, and what is nested deeper than Python can follow.
+    """
 
 
 BASE: dict[str, Any] = {

@@ -1,4 +1,7 @@
-"""Nasty sequences against 60 digits: tiny regularization, features over twelve orders, directions that nearly coincide."""
+"""Nasty sequences against 60 digits.
+
+Tiny regularization, features over twelve orders, directions that nearly coincide.
+"""
 
 from dataclasses import replace
 
@@ -27,7 +30,10 @@ NAMES = [
 
 
 class Sequence:
-    """Features, rewards and a regularization that are hard on doubles; what they should give, at 60 digits."""
+    """Features, rewards and a regularization that are hard on doubles.
+
+    What they should give, at 60 digits.
+    """
 
     def __init__(self, number: int) -> None:
         rng = np.random.default_rng(number)
@@ -134,6 +140,7 @@ def test_every_prefix_is_exact(part: int) -> None:
         if error >= ERROR:
             bad.append((number, name, error))
     print(
-        f"{len(sequences)} sequences of kind {part}, {checked:,} prefixes within condition 1e13: {len(bad)} off by 1e-8 or more"
+        f"{len(sequences)} sequences of kind {part}, {checked:,} prefixes within condition 1e13: "
+        f"{len(bad)} off by 1e-8 or more"
     )
     assert checked > len(sequences) and not bad

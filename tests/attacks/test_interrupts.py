@@ -1,4 +1,7 @@
-"""Ctrl-C at random microseconds, once and twice in a row: what was learned is what the log says, bit for bit."""
+"""Ctrl-C at random microseconds, once and twice in a row.
+
+What was learned is what the log says, bit for bit.
+"""
 
 import signal
 import time
@@ -15,7 +18,10 @@ ROUNDS = 12
 
 
 class Alarm:
-    """SIGALRM does what SIGINT does, and can be set to the microsecond; at most `times` in a row."""
+    """SIGALRM does what SIGINT does, and can be set to the microsecond.
+
+    At most `times` in a row.
+    """
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng, self.left = rng, 0
@@ -68,7 +74,7 @@ def busy(policy: es.Policy, rng: np.random.Generator) -> None:
 
 
 def whole(policy: es.Policy, recipe: str, arms: str) -> bool:
-    """Whether state is the fold of the log, no round is used twice and no rewarded decision is open."""
+    """Return True if state is the fold of the log, and rounds and decisions are consistent."""
     log, waiting = policy.log(), policy.open_decisions
     rounds = [*log.round.tolist(), *(decision.round for decision in waiting)]
     again = RECIPES[recipe].replay(ARMS[arms](), log, seed=7, round=policy.round)

@@ -53,7 +53,10 @@ def invoke(*arguments: object) -> None:
     "ignore::ensample.LiveSimulationWarning"
 )  # said of what has no kernel, and no fault
 def test_odd_study_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is read, and then given to the command: run where it is small, refused again where it was refused."""
+    """Each is read, and then given to the command.
+
+    Run where it is small, refused again where it was refused.
+    """
     monkeypatch.chdir(tmp_path)
     file, tally = tmp_path / "odd.toml", Tally()
     for attempt in range(FILES):
@@ -65,7 +68,8 @@ def test_odd_study_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
                 assert study is not None, "the command takes what reading refuses"
                 tally["run"] += 1
     print(
-        f"\n{FILES:,} odd study files: {tally['refused']:,} refused, {tally['run']:,} run, {len(tally.crashes)} crashes"
+        f"\n{FILES:,} odd study files: {tally['refused']:,} refused, {tally['run']:,} run, "
+        f"{len(tally.crashes)} crashes"
     )
     assert not tally.crashes, tally.crashes[0]
     assert tally["refused"] > FILES / 2 and tally["run"] > FILES / 100
@@ -124,7 +128,8 @@ def field(rng: random.Random, line: bytes) -> bytes:
     rest = {name: value for name, value in event.items() if name != key}
     if rng.random() < 0.2:
         return json.dumps(rest).encode()
-    return f"{json.dumps(rest)[:-1]}{', ' if rest else ''}{json.dumps(key)}: {rng.choice(ODD)}}}".encode()
+    start = f"{json.dumps(rest)[:-1]}{', ' if rest else ''}"
+    return f"{start}{json.dumps(key)}: {rng.choice(ODD)}}}".encode()
 
 
 def foreign(rng: random.Random, _: bytes) -> bytes:
@@ -152,7 +157,8 @@ def test_damaged_journals(tmp_path: Path) -> None:
                 tally["reported"] += 1
             tally["read"] += 1
     print(
-        f"\n{JOURNALS:,} damaged journals: {tally['read']:,} read with the same numbers, {tally['reported']:,} reported, "
+        f"\n{JOURNALS:,} damaged journals: {tally['read']:,} read with the same numbers, "
+        f"{tally['reported']:,} reported, "
         f"{tally['refused']:,} refused, {len(tally.crashes)} crashes"
     )
     assert not tally.crashes, tally.crashes[0]

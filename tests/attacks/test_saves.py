@@ -1,4 +1,7 @@
-"""Saves that are killed or interrupted: the file is the old one or the new one, and nothing stays beside it."""
+"""Saves that are killed or interrupted.
+
+The file is the old one or the new one, and nothing stays beside it.
+"""
 
 import json
 import subprocess
@@ -25,7 +28,8 @@ def test_kills_and_interrupts_leave_a_whole_file(tmp_path: Path) -> None:
     )
     counts = json.loads(ended.stdout)
     print(
-        f"\n{counts['killed']:,} saves killed, {counts['interrupted']:,} of {INTERRUPTS:,} interrupted: "
+        f"\n{counts['killed']:,} saves killed, "
+        f"{counts['interrupted']:,} of {INTERRUPTS:,} interrupted: "
         f"{counts['damaged']:,} files damaged; {counts['leftovers']:,} leftovers of kills; "
         f"{counts['kept']:,} leftovers of either that the next save did not sweep"
     )

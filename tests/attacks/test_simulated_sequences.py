@@ -8,14 +8,15 @@ from attempts import attempts
 from ensample.randomness import RunGenerators
 from ensample.simulation.dispatch import RunSettings, SimulatedRun, kernel_for
 
-STIFF = 1e8  # a simulation keeps V and b in doubles: beyond this condition number it may be off by more than APART
+# A simulation keeps V and b in doubles: beyond this condition number it may be off by more.
+STIFF = 1e8
 APART = 1e-7  # of 5,643 prefixes of 1,000 sequences five are apart by more than 1e-8
 
 
 def both(sequence: Sequence, rounds: int) -> tuple[float, float]:
-    """How far apart kernel and live policy are after a warm-up and one round, relative to theta_hat; the condition number.
+    """Return the distance of kernel and live policy after a round, and the condition number.
 
-    Infinite where they chose different arms, as they may where V was singular in doubles before that round.
+    The distance is relative to theta_hat, and infinite where they chose different arms.
     """
     theta = np.random.default_rng(rounds).standard_normal(sequence.dim)
     problem = es.LinearProblem(es.FiniteArms(sequence.X), theta, 0.0, warmup=range(rounds))
@@ -47,6 +48,7 @@ def test_simulated_and_live_policies_learn_the_same() -> None:
                 if not apart <= APART:
                     bad.append((number, rounds, apart, condition))
     print(
-        f"{count:,} sequences, {compared:,} prefixes within condition {STIFF:g}: {len(bad)} apart by more than {APART:g}"
+        f"{count:,} sequences, {compared:,} prefixes within condition {STIFF:g}: "
+        f"{len(bad)} apart by more than {APART:g}"
     )
     assert compared > count and not bad, bad[:5]

@@ -1,6 +1,9 @@
-"""Kill and interrupt saves at random moments, in a process of its own: python -m attacks.try_saves KILLS INTERRUPTS FOLDER
+"""Kill and interrupt saves at random moments, in a process of its own.
 
-Prints one line of JSON: how often the file was damaged, how much was left over, and whether the next save removed it.
+Python -m attacks.try_saves KILLS INTERRUPTS FOLDER
+
+Prints one line of JSON: how often the file was damaged, how much was left over, and whether the
+next save removed it.
 """
 
 import json
@@ -52,7 +55,10 @@ def others(path: Path) -> set[str]:
 
 
 def kill(policies: list[es.Policy], path: Path, after: float, inside: bool) -> bool:
-    """Let a child save again and again, until it is killed: after some time, or then as soon as a file is half written."""
+    """Let a child save again and again, until it is killed.
+
+    After some time, or then as soon as a file is half written.
+    """
     child = os.fork()
     if child == 0:
         while True:

@@ -14,7 +14,7 @@ OURS = str(Path(ensample.__file__).parent)
 def interrupted(
     call: Callable[[], Any], moment: int, again: int | None = None
 ) -> KeyboardInterrupt | None:
-    """Call, with a KeyboardInterrupt before instruction number `moment` of our own code and, `again` later, another.
+    """Call, with a KeyboardInterrupt before instruction number `moment` of our own code.
 
     None if the call came to its end before that.
     """
@@ -37,7 +37,10 @@ def interrupted(
         return count
 
     def go_on(frame: FrameType | None, event: str, argument: Any) -> None:
-        """Python traces no more once a tracer has raised: from the next call or return on it is told to."""
+        """Python traces no more once a tracer has raised.
+
+        From the next call or return on it is told to.
+        """
         sys.setprofile(None)
         while frame is not None:
             frame.f_trace = enter(frame, event, argument)

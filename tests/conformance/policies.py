@@ -148,7 +148,7 @@ def module(d: int):  # type: ignore[no-untyped-def]
     return torch.nn.Sequential(torch.nn.Linear(d, 4), torch.nn.GELU(), torch.nn.Linear(4, 1))
 
 
-# `make test` without torch leaves these out: `make test EXTRAS=dev,neural` has them. A module is in no snapshot.
+# `make test` without torch leaves these out: `make test EXTRAS=dev,neural` has them.
 MODULES = (
     {
         "networks, torch": es.EnsembleSampling(
@@ -237,7 +237,10 @@ def noise(t: int) -> float:
 
 
 def possible(policy: es.Policy, y: float) -> float:
-    """A reward that the policy's model can learn: itself, or where rewards lie in [0, 1] what it is squeezed to."""
+    """A reward that the policy's model can learn.
+
+    Itself, or where rewards lie in [0, 1] what it is squeezed to.
+    """
     return (
         y if policy.recipe.model.reward_range[1] == math.inf else 0.5 * (1.0 + y / (1.0 + abs(y)))
     )
@@ -268,7 +271,10 @@ def centre(policy: es.Policy) -> np.ndarray:
 def learned(
     policy: es.Policy, features: np.ndarray, rewards: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What a policy's model takes in: with an intercept (x, 1), and rewards relative to the first."""
+    """What a policy's model takes in.
+
+    With an intercept (x, 1), and rewards relative to the first.
+    """
     if not policy.recipe.intercept:
         return features, rewards
     return np.hstack([features, np.ones((len(features), 1))]), rewards - rewards[0]

@@ -45,7 +45,10 @@ def signs_behind(law: es.Perturbation) -> int | None:
 
 
 def sum_p_value(law: es.Perturbation, n: int, drawn: np.ndarray, rng: np.random.Generator) -> float:
-    """That `drawn` are sums of n draws: against the exact law where there is one, else against n draws added."""
+    """That `drawn` are sums of n draws.
+
+    Against the exact law where there is one, else against n draws added.
+    """
     signs = signs_behind(law)
     if signs is not None:
         heads = np.round(drawn * np.sqrt(signs) / law.scale / 2 + n * signs / 2, 6)
@@ -122,7 +125,7 @@ def test_anticoncentration(law: es.InitialLaw) -> None:
 
 
 def test_anticoncentration_can_fail() -> None:
-    """Negative control: Gaussian draws at 90% of the scale do not have Gaussian anti-concentration."""
+    """Negative control: draws at 90% of the scale do not have Gaussian anti-concentration."""
     c, p = es.Gaussian(1.0).anticoncentration
     hits = int((es.Gaussian(0.9).draw(np.random.default_rng(5), 50_000) >= c).sum())
     assert not holds(stats.binomtest(hits, 50_000, p, alternative="less").pvalue)

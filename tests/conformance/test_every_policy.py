@@ -116,7 +116,7 @@ def test_late_rewards_in_any_order_give_the_same_model(recipe: str, arms: str) -
     )  # refreshes and ages go by the order of learning
     if recipe.startswith("ensemble") and not ordered:
         np.testing.assert_allclose(shuffled.estimates, policy.estimates, atol=1e-12)
-    # The fold goes in the order of the updates: the log says so, and replaying it gives the same bits.
+    # The fold goes in the order of the updates: replaying the log gives the same bits.
     assert shuffled.log().round.tolist() == order.tolist()
     again = ALL_RECIPES[recipe].replay(policy.arms, shuffled.log(), seed=5)
     assert fingerprint(again) == fingerprint(shuffled)
@@ -302,7 +302,10 @@ def test_copies_are_independent(recipe: str, arms: str) -> None:
 
 @every_policy
 def test_an_interrupt_at_any_moment_leaves_a_whole_update(recipe: str, arms: str) -> None:
-    """Ctrl-C before any one instruction of an update, and again while the first is handled: all of it or nothing of it."""
+    """Ctrl-C before any one instruction of an update, and again while the first is handled.
+
+    All of it or nothing of it.
+    """
     before, expected = start(recipe, arms), start(recipe, arms)
     for one in (before, expected):
         play(one, 4)

@@ -1,6 +1,9 @@
-"""Bad calls of every binding of `ensample._core`: each returns or raises TypeError or ValueError, and never faults.
+"""Bad calls of every binding of `ensample._core`.
 
-`python tests/core/fuzz.py --calls 1000000` calls all bindings so often in all, in a process, and says which call ended it.
+Each returns or raises TypeError or ValueError, and never faults.
+
+`python tests/core/fuzz.py --calls 1000000` calls all bindings so often in all, in a process, and
+says which call ended it.
 `make sanitize` runs it on a build with the address sanitizer.
 """
 

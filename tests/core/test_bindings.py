@@ -1,4 +1,7 @@
-"""What every binding of the core promises: checked arguments, the same bits at all levels, no GIL."""
+"""What every binding of the core promises.
+
+Checked arguments, the same bits at all levels, no GIL.
+"""
 
 import ctypes
 import platform

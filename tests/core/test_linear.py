@@ -24,7 +24,10 @@ def observations(dim: int, count: int, scale: float = 1.0) -> tuple[np.ndarray, 
 def exact(
     X: np.ndarray, y: np.ndarray, prior: np.ndarray, kept: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """V^-1, theta_hat and log(det V / det prior) in 60 digits; an observation counts kept^n after n others."""
+    """V^-1, theta_hat and log(det V / det prior) in 60 digits.
+
+    An observation counts kept^n after n others.
+    """
     with mpmath.workdps(60):
         shares = [mpmath.mpf(kept) ** k for k in range(len(y))][::-1]
         V, b = mpmath.diag([mpmath.mpf(p) for p in prior]), mpmath.zeros(len(prior), 1)

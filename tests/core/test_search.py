@@ -1,4 +1,6 @@
-"""The search over arms returns what NumPy returns that scores all of them, at every instruction-set level."""
+"""The search over arms finds the arm that NumPy finds by scoring all of them, at every level."""
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -41,8 +43,8 @@ def test_every_search_finds_the_first_of_the_best(level: str, arms: int, dim: in
         assert [_core.find_best_arm(rows, *known, theta) for theta in columns] == expected
         assert [_core.greedy_arm(theta, by_coordinate) for theta in columns] == expected
         for call in (
-            lambda chosen, scores: _core.find_best_arms(rows, *known, thetas, chosen, scores),  # noqa: B023
-            lambda chosen, scores: _core.greedy_arms(thetas, by_coordinate, chosen, scores),  # noqa: B023
+            partial(_core.find_best_arms, rows, *known, thetas),
+            partial(_core.greedy_arms, thetas, by_coordinate),
         ):
             chosen, scores = np.zeros(20, np.int64), np.zeros(20)
             call(chosen, scores)
@@ -72,7 +74,7 @@ def test_codes_are_features_to_a_sixteenth_of_their_range(level: str) -> None:
 
 
 def test_codes_of_other_arms_are_no_fault(level: str) -> None:
-    """Arms, tables and codes that do not belong together have some arm as their best, not a read outside the arrays."""
+    """Codes that belong to other arms give some arm, and no read outside the arrays."""
     rng = np.random.default_rng(2)
     for _ in range(300):
         rows = rng.standard_normal((100, 3)) * rng.choice([1.0, np.nan, np.inf, 1e300])

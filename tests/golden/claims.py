@@ -1,4 +1,4 @@
-"""Write claims.json: the texts of every claim, and what its checks found at quick scale with seed 0.
+"""Write claims.json: texts of every claim, and findings of its checks at quick scale.
 
 python -m golden.claims    (in tests/)
 """
@@ -19,7 +19,7 @@ NOT_STORED = "seconds", "sharp", "power"
 
 
 def texts(claim: Claim, outcome: Outcome) -> dict[str, Any]:
-    """Return what `ensample verify --json` says, with the families of faults and the stated costs."""
+    """Return the texts of `ensample verify --json`, the families of faults and the stated costs."""
     data = Checked(claim, outcome, 0.0).as_data()
     return {key: value for key, value in data.items() if key not in NOT_STORED} | {
         "largest": [fault.largest for fault in claim.faults],

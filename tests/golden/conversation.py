@@ -1,4 +1,7 @@
-"""A scripted conversation with the service over all of its routes, and its answers without what changes from run to run."""
+"""A scripted conversation with the service over all of its routes, and its answers.
+
+Times, ids and what else changes from run to run are left out.
+"""
 
 import re
 import warnings
@@ -334,7 +337,7 @@ def answer(
 
 
 def masked(value: Any) -> Any:
-    """Return a value without times, ids and sentences for people, its numbers rounded to 12 digits."""
+    """Return a value without times, ids and sentences, its numbers rounded to 12 digits."""
     if isinstance(value, dict):
         return {
             name: "..." if name in SENTENCES and isinstance(item, str) else masked(item)

@@ -141,10 +141,8 @@ def of_objects() -> dict[str, Any]:
 
 def of_words() -> dict[str, Any]:
     """Return what a file with units, laws, theorems and scales says."""
-    return {
-        scale: [es.Study.parse(WORDS, scale=scale).describe(), cells(es.Study.parse(WORDS, scale=scale))]
-        for scale in ("", "paper")
-    }  # fmt: skip
+    studies = {scale: es.Study.parse(WORDS, scale=scale) for scale in ("", "paper")}
+    return {scale: [study.describe(), cells(study)] for scale, study in studies.items()}
 
 
 def plain(value: Any) -> Any:

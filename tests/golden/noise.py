@@ -1,4 +1,6 @@
-"""How noise.npz was made. The file is the reference, not this script: a new generator need not give these numbers.
+"""How noise.npz was made.
+
+The file is the reference, not this script: a new generator need not give these numbers.
 
 Run: python tests/golden/make_noise.py
 """

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 Fields = dict[str, np.ndarray]
 
 LOG = 1e-12
-"""Relative tolerance of numbers that a logarithm gives: they were frozen with that of the C library."""
+"""Relative tolerance of numbers that a logarithm gives: that of the C library froze them."""
 
 DERIVED = 1e-9
 """Relative tolerance of numbers that follow from such numbers through matrices or many rounds."""

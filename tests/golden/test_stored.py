@@ -1,4 +1,4 @@
-"""Encodings, commands, evaluations, experiments, answers, studies, pages and problems stay as they were stored."""
+"""Encodings, outputs, answers, pages and numbers stay as they were stored."""
 
 import json
 from pathlib import Path

@@ -41,7 +41,10 @@ def fixed_point(
 
 
 def most_likely(X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """(sigma^2, tau^2) that maximise the density of y ~ N(0, sigma^2 I + tau^2 X X') times the two priors, by an optimiser."""
+    """Maximise the density of y ~ N(0, sigma^2 I + tau^2 X X') times the two priors.
+
+    Return (sigma^2, tau^2), by an optimiser.
+    """
     n = len(y)
     m2, x2 = float((y**2).mean()), float((X**2).sum() / n)
 
@@ -63,7 +66,10 @@ def most_likely(X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 class Textbook:
-    """Ensemble sampling that calibrates itself, from the whole history at every look: members theta^j [m, d]."""
+    """Ensemble sampling that calibrates itself, from the whole history at every look.
+
+    Members theta^j [m, d].
+    """
 
     def __init__(self, sizes: np.ndarray, W: np.ndarray, boldness: float) -> None:
         self.sizes, self.W = sizes, W  # W: [m, d]

@@ -1,4 +1,7 @@
-"""Slow, obvious twins of a policy's certificate: each round's bound from the log, with dense algebra."""
+"""Slow, obvious twins of a policy's certificate.
+
+Each round's bound from the log, with dense algebra.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""What a featuriser says, name by name: a dict of named numbers for each action, as the docstrings have it."""
+"""What a featuriser says, name by name.
+
+A dict of named numbers for each action, as the docstrings have it.
+"""
 
 from typing import Any
 

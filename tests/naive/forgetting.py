@@ -1,4 +1,7 @@
-"""Forgetting as its formula states it, from the whole history at every look: what came n observations ago has weight g^n."""
+"""Forgetting as its formula states it, from the whole history at every look.
+
+What came n observations ago has weight g^n.
+"""
 
 import math
 
@@ -8,7 +11,10 @@ from naive.calibration import fixed_point
 
 
 class Fading:
-    """Ensemble sampling with a half-life: members theta^j [m, d]. `sizes` None: scale and regularization are given."""
+    """Ensemble sampling with a half-life: members theta^j [m, d].
+
+    `sizes` None: scale and regularization are given.
+    """
 
     def __init__(
         self, W: np.ndarray, half_life: float, lam: float = 1.0, sizes: np.ndarray | None = None

@@ -1,4 +1,4 @@
-"""The covariance of a fresh ensemble's perturbation sums, as a sum over the observations and the prior."""
+"""The covariance of a fresh ensemble's perturbation sums, observation by observation."""
 
 import math
 
@@ -11,7 +11,7 @@ def effective(count: float, half_life: float | None) -> float:
 
 
 def ageing_times(count: int, half_life: float | None = None) -> list[tuple[int, float]]:
-    """Return the numbers of observations at which all age, each with log2 of the growth since the last such number."""
+    """Return the numbers of observations at which all age, with log2 of the growth before each."""
     found, last = [], 1
     for n in range(2, count + 1):
         base = effective(last, half_life)
@@ -24,9 +24,12 @@ def ageing_times(count: int, half_life: float | None = None) -> list[tuple[int, 
 def covariance(
     X: np.ndarray, prior: np.ndarray, new: float, ageing: float, half_life: float | None = None
 ) -> np.ndarray:
-    """Return Cov(S) / sigma^2 after the rows of X [n, d] were learned, in order; `prior` is the diagonal of Lambda [d].
+    """Return Cov(S) / sigma^2 after the rows of X [n, d] were learned, in order.
 
-    `new` is f0^2, the variance of a new perturbation, and `ageing` what log2(n / i) of an old one is multiplied by.
+    `prior` is the diagonal of Lambda [d].
+
+    `new` is f0^2, the variance of a new perturbation, and `ageing` what log2(n / i) of an old one
+    is multiplied by.
     """
     n = len(X)
     times = ageing_times(n, half_life)

@@ -13,7 +13,10 @@ def variance(u):
 
 
 def stream_fit(X, Y, lam, W, Z, kept=1.0, fresh=None, mean=sigmoid, slope=variance):
-    """(theta_hat, V, theta^j [m, d]) after an implicit step for each observation; W [m, d], Z [n, m], fresh W' [n, m, d]."""
+    """(theta_hat, V, theta^j [m, d]) after an implicit step for each observation.
+
+    W [m, d], Z [n, m], fresh W' [n, m, d].
+    """
     d = X.shape[1]
     theta, V, S = np.zeros(d), lam * np.eye(d), W.copy()
     for i, (x, y, z) in enumerate(zip(X, Y, Z, strict=True)):

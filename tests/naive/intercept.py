@@ -1,4 +1,7 @@
-"""Ensemble sampling with an intercept, as its module states it: all data about their means, at every look."""
+"""Ensemble sampling with an intercept, as its module states it.
+
+All data about their means, at every look.
+"""
 
 import math
 
@@ -50,7 +53,7 @@ class TextbookWithIntercept(Textbook):
         self.lam = min(max(self.noise / self.spread, 1e-6), 1e6)
 
     def estimates(self) -> np.ndarray:
-        """Each member fits (x, 1) to its own rewards by least squares, with rows sqrt(lam) I for the slopes alone."""
+        """Fit (x, 1) to each member's rewards by least squares; only the slopes have a prior."""
         X, Y, Z = np.array(self.X), np.array(self.Y), np.array(self.Z)  # [n, d], [n], [n, m]
         d, scale = X.shape[1], self.boldness * (math.sqrt(self.noise) or 1.0)
         prior = np.hstack([math.sqrt(self.lam) * np.eye(d), np.zeros((d, 1))])

@@ -13,7 +13,10 @@ def lazy_pulls(
     seed: int,
     stale: bool,
 ) -> np.ndarray:
-    """Pulls of each arm by lazy ensemble sampling (lam = 1). `stale`: a member's pull counts are never brought up to date."""
+    """Pulls of each arm by lazy ensemble sampling (lam = 1).
+
+    `stale`: a member's pull counts are never brought up to date.
+    """
     rng = np.random.default_rng(seed)
     arms, d = X.shape
     V, b, pulls = np.eye(d), np.zeros(d), np.zeros(arms, int)

@@ -1,4 +1,7 @@
-"""The log of an experiment as rows that are filled in as rewards come: all of them in memory, every expiry looks at all."""
+"""The log of an experiment as rows that are filled in as rewards come.
+
+All of them in memory, every expiry looks at all.
+"""
 
 from ensample.experiments.events import Activated, Changed, Decided, Event, Expired, Rewarded
 from ensample.experiments.inputs import Actions
@@ -108,7 +111,7 @@ class Book:
             del self.waiting[event.id]
 
     def expired(self, event: Expired) -> None:
-        """As `State.due_at`: the earliest deadlines first, which all are as far from their decisions."""
+        """As `State.due_at`: the earliest deadlines first."""
         wait = self.settings.reward.wait_microseconds
         if wait is None:
             return

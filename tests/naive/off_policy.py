@@ -1,4 +1,7 @@
-"""The estimators as their definitions read: one row after the other, nothing shared with the package."""
+"""The estimators as their definitions read.
+
+One row after the other, nothing shared with the package.
+"""
 
 
 def ips(target, propensity, chosen, rewards):

@@ -6,7 +6,7 @@ RATES = [2.0**power for power in range(1, -14, -1)]
 
 
 def largest_averages(rows: list[tuple[list[str], list[float], str]]) -> dict[str, float]:
-    """For each action the largest that the average of its supermartingales ever was, on either side."""
+    """Return, for each action, the largest average of its supermartingales, on either side."""
     sums: dict[str, tuple[float, float]] = {}
     found: dict[str, float] = {}
     for offer, propensities, chosen in rows:

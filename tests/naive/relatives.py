@@ -1,4 +1,7 @@
-"""Slow, obvious twins of ensemble sampling's relatives, written straight from their rules. X is [K, d] throughout."""
+"""Slow, obvious twins of ensemble sampling's relatives, written straight from their rules.
+
+X is [K, d] throughout.
+"""
 
 from collections.abc import Callable
 
@@ -64,7 +67,10 @@ def refreshed(
     member: Callable[[int], int],
     reward: Reward,
 ) -> tuple[list[int], int]:
-    """Hwang & Oh 2026: fresh(e) gives (W, g) of refresh e, [m, d] each. Returns the arms and the number of refreshes."""
+    """Hwang & Oh 2026: fresh(e) gives (W, g) of refresh e, [m, d] each.
+
+    Returns the arms and the number of refreshes.
+    """
     arms: list[int] = []
     rewards: list[float] = []
     S = fresh(0)[0]
@@ -93,7 +99,10 @@ def kveton(
     rounds: int,
     reward: Reward,
 ) -> list[int]:
-    """Kveton et al. 2020: heads(t, n) are Binomial(n_k, 1/2); regression on rewards and pseudo-rewards together."""
+    """Kveton et al. 2020: heads(t, n) are Binomial(n_k, 1/2).
+
+    Regression on rewards and pseudo-rewards together.
+    """
     arms: list[int] = []
     rewards: list[float] = []
     for t in range(rounds):
@@ -118,7 +127,10 @@ def multiplier_bootstrap(
     rounds: int,
     reward: Reward,
 ) -> list[int]:
-    """Wan et al. 2023 with replicates: weights are [T, B, 3], for the reward and for pseudo-rewards of 0 and 1."""
+    """Wan et al. 2023 with replicates.
+
+    Weights are [T, B, 3], for the reward and for pseudo-rewards of 0 and 1.
+    """
     arms: list[int] = []
     rewards: list[float] = []
     for t in range(rounds):
@@ -134,7 +146,7 @@ def multiplier_bootstrap(
 def phe_of_arms(
     arms: int, a: float, heads: Callable[[int, np.ndarray], np.ndarray], rounds: int, reward: Reward
 ) -> list[int]:
-    """Kveton et al. 2019: each arm once, then the largest mean of rewards and ceil(a s) fair coins."""
+    """Kveton et al. 2019: the largest mean of rewards and ceil(a s) fair coins."""
     sums, counts, played = np.zeros(arms), np.zeros(arms, int), []
     for t in range(rounds):
         coins = np.array([int(np.ceil(a * s)) for s in counts])

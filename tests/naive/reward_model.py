@@ -1,4 +1,7 @@
-"""The reward model of DM and DR from its definition: every regression solved anew from the rows, nothing summed up."""
+"""The reward model of DM and DR from its definition.
+
+Every regression solved anew from the rows, nothing summed up.
+"""
 
 import numpy as np
 
@@ -22,7 +25,7 @@ def in_folds(contexts, chosen, rewards, actions, pieces, folds):
 
 
 def learned(contexts, chosen, rewards, actions, pieces):
-    """The predictions of each piece from what came before it, and a function that predicts from all."""
+    """Return predictions of each piece from earlier ones, and a function that predicts from all."""
     found, losses = np.full((len(contexts), actions), 0.5), np.zeros(2 * len(STRENGTHS))
     for start, stop in pieces:
         fits, mixed = fitted(contexts[:start], chosen[:start], rewards[:start], actions, losses)
@@ -47,7 +50,7 @@ def fitted(contexts, chosen, rewards, actions, losses):
 
 
 def believed(losses, count):
-    """By the likelihood of normal rewards around the predictions, with the variance of the best ones."""
+    """Weigh strengths by the likelihood of normal rewards around their predictions."""
     variance = max(losses.min() / max(count, 1), 1e-12)
     likelihoods = np.exp(-(losses - losses.min()) / (2.0 * variance))
     return likelihoods / likelihoods.sum()

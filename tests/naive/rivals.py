@@ -58,7 +58,10 @@ def greedy(
 
 
 def longest_on_the_ball(theta: np.ndarray, V: np.ndarray, beta: float, starts: int) -> float:
-    """max_{|x| <= 1} x'theta + beta |x|_{V^-1}, by climbing from many points: x <- the direction of the gradient."""
+    """max_{|x| <= 1} x'theta + beta |x|_{V^-1}, by climbing from many points.
+
+    X <- the direction of the gradient.
+    """
     inverse = np.linalg.inv(V)
     x = np.random.default_rng(0).standard_normal((starts, len(theta)))
     for _ in range(3000):
@@ -77,7 +80,10 @@ def sup_linucb(
     reward: Callable[[int, int], float],
     rounds: int,
 ) -> list[int]:
-    """Chu et al. 2011, Algorithms 2 and 3: (arms played). Psi[s] has the rounds that stage s learned from."""
+    """Chu et al. 2011, Algorithms 2 and 3: (arms played).
+
+    Psi[s] has the rounds that stage s learned from.
+    """
     stages = max(1, int(np.ceil(np.log(T))))
     Psi: list[list[int]] = [[] for _ in range(stages + 1)]
     arms: list[int] = []

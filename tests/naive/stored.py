@@ -9,7 +9,10 @@ from ensample import Gaussian, InitialLaw, Perturbation
 
 @dataclass(frozen=True)
 class StoredRows(Perturbation):
-    """The rows of Z one after the other, zeros beyond the end; policies ask for whole blocks of rounds in order."""
+    """The rows of Z one after the other, zeros beyond the end.
+
+    Policies ask for whole blocks of rounds in order.
+    """
 
     rows: np.ndarray = field(repr=False)
     scale: float = 1.0
@@ -31,7 +34,10 @@ class StoredRows(Perturbation):
 
 @dataclass(frozen=True)
 class StoredColumns(Perturbation):
-    """In call number t the first n entries of Z[:, t]: the perturbations of LinPHE under the Proposition's coupling."""
+    """In call number t the first n entries of Z[:, t].
+
+    The perturbations of LinPHE under the Proposition's coupling.
+    """
 
     rows: np.ndarray = field(repr=False)
     scale: float = 1.0

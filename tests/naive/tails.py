@@ -1,4 +1,7 @@
-"""Tails by their definitions: continued fraction, bisection, finite sums. SciPy's are checked against them."""
+"""Tails by their definitions: continued fraction, bisection, finite sums.
+
+SciPy's are checked against them.
+"""
 
 import math
 from collections.abc import Callable
@@ -74,7 +77,10 @@ def student_quantile(alarm: float, freedom: int) -> float:
 
 
 def chi_square_tail(dim: int, x: float) -> float:
-    """By the finite sum that is exact for whole degrees of freedom: Q(a + 1, h) = Q(a, h) + h^a e^-h / Gamma(a + 1)."""
+    """By the finite sum that is exact for whole degrees of freedom.
+
+    Q(a + 1, h) = Q(a, h) + h^a e^-h / Gamma(a + 1).
+    """
     half, start = 0.5 * x, 0.5 * (dim % 2)
     tail = math.erfc(math.sqrt(half)) if dim % 2 else 0.0
     orders = (start + k for k in range(dim // 2))

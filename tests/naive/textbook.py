@@ -63,7 +63,10 @@ def votes(X: np.ndarray, estimates: np.ndarray) -> list[int]:
 def sherman_morrison(
     X: np.ndarray, lam: float, arms: np.ndarray, targets: np.ndarray
 ) -> np.ndarray:
-    """The ridge estimate from `targets` [T] by rank-one updates in doubles, never recomputed: [d]."""
+    """The ridge estimate from `targets` [T] by rank-one updates in doubles, never recomputed.
+
+    [d].
+    """
     d = X.shape[1]
     inverse, theta = np.eye(d) / lam, np.zeros(d)
     for arm, y in zip(arms, targets, strict=True):
