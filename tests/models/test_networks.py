@@ -62,7 +62,7 @@ def test_gradients_are_those_of_finite_differences(
 def test_wide_layers_are_those_of_one_by_one(
     dim: int, hidden: tuple[int, ...], size: int, activation: str, few: bool, count: int
 ) -> None:
-    """Where few units are above 0, and zeros are left out on the way forward, back and in gradients, and where most are."""
+    """With few units above 0, whose zeros are skipped everywhere, and with most."""
     rng = np.random.default_rng(11)
     nets = Networks(dim, hidden, activation, size)
     weights = nets.draw(rng)
@@ -149,7 +149,7 @@ def test_an_ensemble_is_what_its_definition_says(name: str, standing: bool, give
 )
 @pytest.mark.parametrize("rows", [1, 15, 16, 64, 65, 200])
 def test_one_member_says_what_it_says_among_all(hidden: tuple[int, ...], rows: int) -> None:
-    """Bits do not depend on the rows beside it, so that the first of equal arms is the best of them."""
+    """Bits do not depend on other rows, so that the first of equal arms is the best."""
     nets, rng = Networks(9, hidden, "relu", 3), np.random.default_rng(0)
     weights, x = nets.draw(rng), rng.standard_normal((rows, 9))
     expected = nets.outputs(weights, x)
@@ -172,7 +172,7 @@ def trained_in_numpy(recipe: es.EnsembleSampling, seed: int) -> es.Policy:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_core_and_numpy_train_alike(name: str) -> None:
-    """In rounds of several minibatches and of one, but for Adam's quotient, which the core takes in single precision."""
+    """With several minibatches and one, but for Adam's quotient in single precision."""
     recipe = es.EnsembleSampling(3, model=MODELS[name])
     one, other = recipe.start(es.ChangingArms(3), seed=4), trained_in_numpy(recipe, 4)
     rng = np.random.default_rng(1)

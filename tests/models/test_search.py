@@ -1,4 +1,4 @@
-"""Of very many arms the best is found without scoring all of them: it is the one that scoring all of them finds."""
+"""The search over many arms finds the arm that scoring all of them finds."""
 
 from pathlib import Path
 

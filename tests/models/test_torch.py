@@ -80,7 +80,7 @@ def test_torch_computes_what_we_do() -> None:
 @pytest.mark.parametrize("standing", [True, False])
 @pytest.mark.parametrize("given", [{}, {"optimizer": "sgd", "rate": 0.05}, {"loss": "logistic"}])
 def test_ensembles_of_the_same_weights_are_twins(standing: bool, given: dict) -> None:
-    """Trained alike on the same rewards, past a full memory, they stay the same but for rounding."""
+    """Trained on the same rewards, past a full memory, they stay equal but for rounding."""
     recipe = es.EnsembleSampling(3, model=es.Neural((4, 3), prior=1.0, batch=8, memory=12, **given))
     policy = recipe.start(es.FiniteArms(FEATURES) if standing else es.ChangingArms(3), seed=5)
     _, theirs = twins(3, 3)
@@ -248,7 +248,10 @@ def replayed() -> list[str]:
 @pytest.mark.long
 def test_a_replay_has_the_same_bits_with_the_same_number_of_threads() -> None:
     """In this process, and in another one."""
-    code = "import sys; sys.path[:0] = sys.argv[1:]; from models import test_torch; print(*test_torch.told(1))"
+    code = (
+        "import sys; sys.path[:0] = sys.argv[1:]; from models import test_torch;"
+        "print(*test_torch.told(1))"
+    )
     command = [sys.executable, "-c", code, *sys.path]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert len({*told(1), *done.stdout.split()}) == 1
