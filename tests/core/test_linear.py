@@ -10,6 +10,7 @@ import pytest
 import ensample as es
 from ensample import _core
 from ensample.arms import Rows
+from ensample.memory import aligned
 from ensample.models import FreshEnsemble, LinearEnsemble
 from ensample.models.ridge import effective_count, new_ridge, ridge_views
 
@@ -344,3 +345,11 @@ def test_every_member_votes_for_its_greedy_arm(recipe: es.EnsembleSampling) -> N
             wrong = (found + 1) % 7
             assert not np.allclose(scores[wrong, everybody], best, rtol=1e-9), "negative control"
         policy.update(policy.decide(rows), rng.normal())
+
+
+def test_aligned_arrays_begin_with_a_cache_line() -> None:
+    arrays = aligned((3, 5), (1,), (20, 20))
+    for array in arrays:
+        assert array.ctypes.data % 64 == 0 and array.flags.c_contiguous and not array.any()
+        array += 1.0
+    assert [array.sum() for array in arrays] == [15.0, 1.0, 400.0], "they do not overlap"
