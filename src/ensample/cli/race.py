@@ -109,16 +109,17 @@ def race(options: RaceOptions) -> None:
             advance = partial(show_runs, bar, horizon)
             with blaming(name):
                 results[name] = play(recipes[name], rounds=advance)
-    title = title_of(options.problem, family, horizon, runs, seed)
+    title, rows = title_of(options.problem, family, horizon, runs, seed), rows_of(results)
     if not options.as_json:
-        show(title, results)
+        show(title, rows)
         print_skipped(skipped)
     paths = draw(results, title, folder) if drawn else []
-    if options.as_json:
-        problem = {"name": options.problem, **options_of(family)}
-        print_json(as_data(problem, results, skipped, paths))
-    else:
+    if not options.as_json:
         print_paths(paths)
+        return
+    data = {"problem": {"name": options.problem, **options_of(family)}, "horizon": horizon}
+    data |= {"runs": runs, "seed": seed, "policies": rows, "skipped": skipped}
+    print_json(data | {"figures": [str(path) for path in paths]})
 
 
 def show_runs(bar: Bar, horizon: int, rounds: int) -> None:
@@ -135,61 +136,32 @@ def draw(results: dict[str, Runs], title: str, folder: Path) -> list[Path]:
     return save(race.draw(labelled, title), folder, "race")
 
 
-def ranked(results: dict[str, Runs]) -> list[tuple[str, Runs]]:
-    """Return the results, the lowest regret first."""
-    return sorted(results.items(), key=lambda item: item[1].mean[-1])
+def rows_of(results: dict[str, Runs]) -> list[dict[str, Any]]:
+    """Return the race as data, the best policy first."""
+    ranked = sorted(results.items(), key=lambda item: item[1].mean[-1])
+    rows = []
+    for name, result in ranked:
+        row: dict[str, Any] = {"policy": name, "recipe": repr(result.recipe)}
+        row |= {"evaluation": result.evaluation, **result.summary()}
+        del row["runs"]
+        rows.append(without_nan(row | {"minus_best": minus_best(result, ranked[0][1])}))
+    return rows
 
 
-def show(title: str, results: dict[str, Runs]) -> None:
-    order = ranked(results)
-    several = len(order) > 1
+def show(title: str, rows: list[dict[str, Any]]) -> None:
+    several = len(rows) > 1
     numbers = ["mean regret", "standard error", "90th percentile", "rounds/s"]
     if several:
         numbers.insert(3, "minus the best")
     shown = table("policy", numbers=numbers, title=title, caption=CAPTION if several else SPEED)
     shown.columns[0].overflow = "fold"
-    for place, (name, result) in enumerate(order):
-        final = numbers_of(result)
-        cells = [terminal(final[key]) for key in ("mean", "standard_error", "p90")]
+    for place, row in enumerate(rows):
+        cells = [terminal(row[key]) for key in ("mean", "standard_error", "p90")]
         if several:
-            cells.append(shown_gap(minus_best(result, order[0][1])))
-        cells.append(terminal(final["rounds_per_second"]))
-        shown.add_row(escape(name), *cells, style=None if place else "bold")
+            cells.append(shown_gap(row["minus_best"]))
+        speed = terminal(row["rounds_per_second"])
+        shown.add_row(escape(row["policy"]), *cells, speed, style=None if place else "bold")
     output.print(shown)
-
-
-def as_data(
-    problem: dict[str, Any], results: dict[str, Runs], skipped: dict[str, str], paths: list[Path]
-) -> dict[str, Any]:
-    """Return the race as data, the best policy first."""
-    first = next(iter(results.values()))
-    best = ranked(results)[0][1]
-    rows = [
-        {
-            "policy": name,
-            "recipe": repr(result.recipe),
-            "evaluation": result.evaluation,
-            **numbers_of(result),
-            "minus_best": minus_best(result, best),
-        }
-        for name, result in ranked(results)
-    ]
-    return {
-        "problem": problem,
-        "horizon": first.horizon,
-        "runs": len(first.regret),
-        "seed": first.seed,
-        "policies": rows,
-        "skipped": skipped,
-        "figures": [str(path) for path in paths],
-    }
-
-
-def numbers_of(result: Runs) -> dict[str, float | None]:
-    final = result.summary()
-    del final["runs"]
-    found: dict[str, float | None] = without_nan(final)
-    return found
 
 
 def minus_best(result: Runs, best: Runs) -> dict[str, float | None] | None:
@@ -201,8 +173,9 @@ def minus_best(result: Runs, best: Runs) -> dict[str, float | None] | None:
         return None
     gap = result.difference(best)
     low, high = gap.interval() if has("scipy") else ([math.nan], [math.nan])
-    numbers = {"mean": float(gap.mean[-1]), "low": float(low[-1]), "high": float(high[-1])}
-    found: dict[str, float | None] = without_nan(numbers)
+    found: dict[str, float | None] = without_nan(
+        {"mean": float(gap.mean[-1]), "low": float(low[-1]), "high": float(high[-1])}
+    )
     return found
 
 

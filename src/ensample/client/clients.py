@@ -58,30 +58,17 @@ def pause_before_next(call: Request[Any], found: Found, attempt: int) -> float |
 def answer_of(call: Request[T], found: Found) -> T:
     """Return the answer of the service; `ServiceError` where it refuses or says nothing."""
     if not isinstance(found, httpx.Response):
-        raise unreachable(found) from found
-    check_status(found)
+        message = f"there was no answer ({type(found).__name__}: {found})"
+        raise ServiceError(None, "unreachable", message) from found
+    code = found.status_code
     try:
-        return call.read(found.json())
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise foreign(found) from error
-
-
-def check_status(found: httpx.Response) -> None:
-    if found.status_code >= 400:
-        try:
-            raise refusal(found.status_code, found.json())
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise foreign(found) from None
-
-
-def foreign(found: httpx.Response) -> ServiceError:
-    message = f"this is no answer of the service: {found.text[:100]!r}"
-    return ServiceError(found.status_code, "foreign", message)
-
-
-def unreachable(error: httpx.TransportError) -> ServiceError:
-    message = f"there was no answer ({type(error).__name__}: {error})"
-    return ServiceError(None, "unreachable", message)
+        if code < 400:
+            return call.read(found.json())
+        error = refusal(code, found.json())
+    except (ValueError, KeyError, TypeError, AttributeError) as cause:
+        message = f"this is no answer of the service: {found.text[:100]!r}"
+        raise ServiceError(code, "foreign", message) from cause
+    raise error
 
 
 if TYPE_CHECKING:
@@ -195,18 +182,16 @@ class Client(Methods):
             return error
 
     def save_log(self, experiment: str, path: "str | os.PathLike[str]") -> None:
-        """Write the log into a file .parquet, .jsonl or .dsjson, which is there when all of it
-        is.
-        """
-        request = self._arguments(calls.log(experiment, path))
+        """Write the log into a .parquet, .jsonl or .dsjson file, complete or not at all."""
+        call = calls.log(experiment, path)
         try:
-            with self._http.stream(**request) as response:
+            with self._http.stream(**self._arguments(call)) as response:
                 if response.status_code >= 400:
                     response.read()
-                check_status(response)
+                    answer_of(call, response)
                 write_whole(Path(path), lambda file: file.writelines(response.iter_bytes()))
         except httpx.TransportError as error:
-            raise unreachable(error) from error
+            answer_of(call, error)
 
     def close(self) -> None:
         """Close the connections, unless they are those of your own `http`."""
@@ -265,23 +250,21 @@ class AsyncClient(Methods):
             return error
 
     async def save_log(self, experiment: str, path: "str | os.PathLike[str]") -> None:
-        """Write the log into a file .parquet, .jsonl or .dsjson, which is there when all of it
-        is.
-        """
-        request = self._arguments(calls.log(experiment, path))
+        """Write the log into a .parquet, .jsonl or .dsjson file, complete or not at all."""
+        call = calls.log(experiment, path)
         self._check_loop()
         try:
             with tempfile.TemporaryFile() as whole:
-                async with self._http.stream(**request) as response:
+                async with self._http.stream(**self._arguments(call)) as response:
                     if response.status_code >= 400:
                         await response.aread()
-                    check_status(response)
+                        answer_of(call, response)
                     async for piece in response.aiter_bytes():
                         whole.write(piece)
                 whole.seek(0)
                 write_whole(Path(path), lambda file: shutil.copyfileobj(whole, file))
         except httpx.TransportError as error:
-            raise unreachable(error) from error
+            answer_of(call, error)
 
     async def close(self) -> None:
         """Close the connections, unless they are those of your own `http`."""
