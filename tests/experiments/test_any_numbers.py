@@ -1,7 +1,8 @@
-"""Contexts, features and rewards of any size: a question is refused and changes nothing, or all that is learned is finite."""
+"""Numbers of any size: a call is refused and changes nothing, or all that is learned is finite."""
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,47 +22,26 @@ from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.models.learning import Learning
 from ensample.policies.recipe import Recipe
 from ensample.service.maintenance import replayed_events
+from experiments.places import Ticking
 
-SIZES = [
-    5e-324,
-    1e-200,
-    1e-155,
-    1e-20,
-    1.0,
-    3.0,
-    1e9,
-    1e20,
-    1e49,
-    1e80,
-    1e99,
-    1e100,
-    1e101,
-    1e150,
-    1e308,
-    float("inf"),
-]
-NUMBERS = st.builds(
-    lambda size, sign: size * sign, st.sampled_from(SIZES), st.sampled_from([-1.0, 0.0, 1.0, 1.0])
-)
-FLAT = st.dictionaries(
-    st.sampled_from("uvw"), NUMBERS | st.sampled_from(["a", None, True]), max_size=3
-)
-CONTEXTS = st.dictionaries(
-    st.sampled_from("xyz"),
-    NUMBERS | FLAT | st.lists(NUMBERS, max_size=2) | st.text(max_size=2),
-    max_size=3,
-)
+SIZES = [5e-324, 1e-200, 1e-155, 1e-20, 1.0, 3.0, 1e9, 1e20, 1e49, 1e80, 1e99, 1e100, 1e101]
+SIZES += [1e150, 1e308, float("inf")]
+SIGNS = st.sampled_from([-1.0, 0.0, 1.0, 1.0])
+NUMBERS = st.builds(lambda size, sign: size * sign, st.sampled_from(SIZES), SIGNS)
+SIMPLE = NUMBERS | st.sampled_from(["a", None, True])
+FLAT = st.dictionaries(st.sampled_from("uvw"), SIMPLE, max_size=3)
+VALUES = NUMBERS | FLAT | st.lists(NUMBERS, max_size=2) | st.text(max_size=2)
+CONTEXTS = st.dictionaries(st.sampled_from("xyz"), VALUES, max_size=3)
 OFFERS = st.fixed_dictionaries({"a": st.none() | FLAT, "b": st.none() | FLAT})
 CALLS = st.tuples(st.sampled_from(["first", "late", "never", "learn"]), CONTEXTS, OFFERS, NUMBERS)
+CONSTANT = es.FromTransformer(FunctionTransformer(lambda rows: [[len(rows[0]), 1e99]]))
 FEATURES = {
     "Crosses": es.Crosses(cap=32),
     "Disjoint": es.Disjoint(cap=32),
     "Hybrid": es.Hybrid(es.OneHot("x"), es.Columns("y.u", "z"), cap=32),
     "Hashing": es.Hashing(8),
     "Crosses of Hashing": es.Crosses(es.Hashing(3), cap=32),
-    "FromTransformer": es.Crosses(
-        es.FromTransformer(FunctionTransformer(lambda rows: [[len(rows[0]), 1e99]])), cap=32
-    ),
+    "FromTransformer": es.Crosses(CONSTANT, cap=32),
 }
 
 
@@ -78,62 +58,40 @@ LEARNERS = [name for name, recipe in RECIPES.items() if learns_contexts(recipe)]
 
 
 def attempt(experiment: es.Experiment, call: Callable[[], Any]) -> Any:
-    """Return what a call returns, or None where it is refused: then nothing has changed. All numbers stay finite."""
+    """Return what a call returns, or None if it is refused and changes nothing; all stays finite."""
     before, columns, found = experiment.hash, experiment.columns, None
     try:
         found = call()
     except es.InvalidArgument:
         assert experiment.columns == columns and experiment.hash == before
-    assert all(
-        np.isfinite(values).all() for values in experiment.engine.state.learner.arrays().values()
-    )
+    arrays = experiment.engine.state.learner.arrays()
+    assert all(np.isfinite(values).all() for values in arrays.values())
     return found
 
 
-def bounds(recipe: Recipe) -> tuple[float, float]:
-    low, high = recipe.model.reward_range
-    return max(low, -1e150), min(high, 1e150)
-
-
 def play(recipe: str, features: str, rule: str, calls: list[tuple[str, Any, Any, float]]) -> None:
-    low, high = bounds(RECIPES[recipe])
+    low, high = RECIPES[recipe].model.reward_range
+    low, high = max(low, -1e150), min(high, 1e150)
     rule = "first" if high == 1.0 else rule
-    reward = es.Reward(low, high, wait=10.0, default=min(high, 1e100), rule=rule)
-    now = [1e9]
-    experiment = es.Experiment(
-        "any",
-        recipe=RECIPES[recipe],
-        features=FEATURES[features],
-        reward=reward,
-        seed=0,
-        clock=lambda: now[0],
-    )
+    given = {"recipe": RECIPES[recipe], "features": FEATURES[features], "seed": 0}
+    given["reward"] = es.Reward(low, high, wait=10.0, default=min(high, 1e100), rule=rule)
+    clock = Ticking(1e9)
+    experiment = es.Experiment("any", clock=clock, **given)
     for kind, context, offer, y in calls:
-        now[0] += 1.0 if kind != "late" else 20.0
+        clock.move(20.0 if kind == "late" else 1.0)
         if kind == "learn":
-            rows = pl.DataFrame(
-                {"context": [str({"x": 1.0}).replace("'", '"')], "action": ["a"], "reward": [y]}
-            )
-            attempt(experiment, lambda rows=rows: experiment.learn(rows))
-        decision = attempt(
-            experiment,
-            lambda context=context, offer=offer: experiment.decide(context, actions=offer),
-        )
+            rows = pl.DataFrame({"context": ['{"x": 1.0}'], "action": ["a"], "reward": [y]})
+            attempt(experiment, partial(experiment.learn, rows))
+        decision = attempt(experiment, partial(experiment.decide, context, actions=offer))
         if decision is None:
             continue
         if decision.propensities is not None:
             assert np.isclose(sum(decision.propensities.values()), 1.0)
         if kind != "never":
             for key in ("1", "2"):
-                attempt(
-                    experiment,
-                    lambda id=decision.id, y=y, key=key: experiment.reward(id, y, key=key),
-                )
-        attempt(
-            experiment,
-            lambda context=context: experiment.propensities(context, {"a": None, "c": None}),
-        )
-    attempt(experiment, lambda: experiment.expire(now[0] + 100.0))
+                attempt(experiment, partial(experiment.reward, decision.id, y, key=key))
+        attempt(experiment, partial(experiment.propensities, context, {"a": None, "c": None}))
+    attempt(experiment, lambda: experiment.expire(clock.now + 100.0))
     experiment.verify()
 
 
@@ -167,77 +125,62 @@ def test_without_the_checks_a_price_makes_a_model_nan(monkeypatch: pytest.Monkey
         (es.Crosses(es.Columns("x"), es.Columns("price")), "'x x price'"),
     ],
 )
-def test_a_product_that_is_too_large_is_named(features: es.Features, column: str) -> None:
+def test_product_that_is_too_large_is_named(features: es.Features, column: str) -> None:
     experiment = es.Experiment("shop", features=features, seed=0)
     experiment.decide({"x": 1.0}, actions={"a": {"price": 1.0}, "b": None})
     hash, columns, events = experiment.hash, experiment.columns, experiment.events
     offer = {"b": {"price": 1.0, "new": 2.0}, "a": {"price": 1e80}}
+    said = rf"column {column} of action 'a' = -?1e\+160: expected a number of at most 1e\+100"
     for ask in (experiment.decide, experiment.propensities):
-        with pytest.raises(
-            es.InvalidArgument,
-            match=rf"column {column} of action 'a' = -?1e\+160: expected a number of at most 1e\+100",
-        ):
+        with pytest.raises(es.InvalidArgument, match=said):
             ask({"x": 1e80}, offer)
     assert experiment.columns == columns and experiment.hash == hash and experiment.events == events
 
 
-def overflowing(**settings: Any) -> tuple[es.Experiment, list[float]]:
-    """Return an experiment, and its clock, whose model cannot learn a reward of 1e150 for `UNLEARNABLE`."""
-    now = [1e9]
+def overflowing(clock: Ticking, **settings: Any) -> es.Experiment:
+    """Return an experiment whose model cannot learn a reward of 1e150 for `UNLEARNABLE`."""
     recipe = es.EnsembleSampling(5, scale=0.5)
-    return es.Experiment(
-        "shop", recipe=recipe, floor=0.0, seed=0, clock=lambda: now[0], **settings
-    ), now
+    rewards = es.Reward(-1e150, 1e150, **settings)
+    return es.Experiment("shop", recipe=recipe, floor=0.0, seed=0, clock=clock, reward=rewards)
 
 
 UNLEARNABLE = {"a": {"u": 3e98, "v": -5e98, "w": 9e98}}
 
 
-def test_a_reward_that_would_overflow_is_refused_and_its_decision_stays_open() -> None:
-    experiment, _ = overflowing(reward=es.Reward(-1e150, 1e150))
+def test_reward_that_would_overflow_is_refused_and_its_decision_stays_open() -> None:
+    experiment = overflowing(Ticking())
     decision = experiment.decide(actions=UNLEARNABLE)
     hash, events, state = experiment.hash, experiment.events, experiment.engine.state
-    with pytest.raises(
-        es.InvalidArgument,
-        match=r"reward = 1e\+150: expected one with which all that is learned stays finite",
-    ):
+    said = r"reward = 1e\+150: expected one with which all that is learned stays finite"
+    with pytest.raises(es.InvalidArgument, match=said):
         experiment.reward(decision, 1e150)
-    assert (
-        experiment.hash == hash and experiment.events == events and experiment.engine.state is state
-    )
-    assert (
-        experiment.reward(experiment.decide(actions={"a": None}), 1) == "applied"
-        and experiment.is_finite
-    )
+    assert experiment.hash == hash and experiment.events == events
+    assert experiment.engine.state is state
+    assert experiment.reward(experiment.decide(actions={"a": None}), 1) == "applied"
+    assert experiment.is_finite
 
 
 def test_rewards_are_added_up_to_what_one_may_be() -> None:
-    now = [1e9]
-    rules = es.Reward(-1e150, 1e150, wait=10, rule="sum")
-    experiment = es.Experiment(
-        "shop", actions=["a", "b"], reward=rules, seed=0, clock=lambda: now[0]
-    )
-    decision = experiment.decide()
+    clock = Ticking()
+    experiment = overflowing(clock, wait=10, rule="sum")
+    decision = experiment.decide(actions=["a", "b"])
     experiment.reward(decision, 0.9e150)
     hash = experiment.hash
-    with pytest.raises(
-        es.InvalidArgument,
-        match=r"value = 9e\+149: expected .* those before of 9e\+149, comes to at most 1e\+150",
-    ):
+    said = r"value = 9e\+149: expected .* those before of 9e\+149, comes to at most 1e\+150"
+    with pytest.raises(es.InvalidArgument, match=said):
         experiment.reward(decision, 0.9e150)
     assert experiment.hash == hash
-    now[0] += 11
+    clock.move(11)
     assert experiment.expire() == 1 and experiment.version == 1 and experiment.is_finite
 
 
-def test_a_default_that_would_overflow_is_left_out_and_decisions_go_on() -> None:
-    experiment, now = overflowing(reward=es.Reward(-1e150, 1e150, wait=10, default=1e150))
+def test_default_that_would_overflow_is_left_out_and_decisions_go_on() -> None:
+    clock = Ticking()
+    experiment = overflowing(clock, wait=10, default=1e150)
     lost = experiment.decide(actions=UNLEARNABLE)
-    now[0] += 11
-    with pytest.warns(
-        es.LeftOutWarning,
-        match=rf"shop: the reward of '{lost.id}' \(event 2\) is left out of the model",
-    ):
+    clock.move(11)
+    said = rf"shop: the reward of '{lost.id}' \(event 2\) is left out of the model"
+    with pytest.warns(es.LeftOutWarning, match=said):
         experiment.decide(actions={"a": None})
     assert experiment.version == 0 and experiment.counts["default"] == 1 and experiment.is_finite
     experiment.reward(experiment.decide(actions={"a": None}), 1)
@@ -246,19 +189,15 @@ def test_a_default_that_would_overflow_is_left_out_and_decisions_go_on() -> None
 
 
 def test_of_learned_rows_none_is_learned_if_one_is_refused() -> None:
-    experiment, _ = overflowing(reward=es.Reward(-1e150, 1e150))
-    rows = {
-        "action": ["a"] * 1200,
-        "reward": [1.0] * 1199 + [1e150],
-        **{name: [1.0] * 1199 + [number] for name, number in UNLEARNABLE["a"].items()},
-    }
+    experiment = overflowing(Ticking())
+    rows = {name: [1.0] * 1199 + [number] for name, number in UNLEARNABLE["a"].items()}
+    frame = pl.DataFrame({"action": ["a"] * 1200, "reward": [1.0] * 1199 + [1e150]} | rows)
     hash, columns = experiment.hash, experiment.columns
-    with pytest.raises(
-        es.InvalidArgument, match=r"^row 1199 of data: reward = 1e\+150: expected one with which"
-    ):
-        experiment.learn(pl.DataFrame(rows))
+    said = r"^row 1199 of data: reward = 1e\+150: expected one with which"
+    with pytest.raises(es.InvalidArgument, match=said):
+        experiment.learn(frame)
     assert experiment.hash == hash and experiment.columns == columns
-    assert experiment.learn(pl.DataFrame(rows)[:1199]) == 1199
+    assert experiment.learn(frame[:1199]) == 1199
 
 
 def old_log(path: Path) -> tuple[list[Any], str]:
@@ -286,37 +225,25 @@ def old_log(path: Path) -> tuple[list[Any], str]:
     return events, poisoned.id
 
 
-def test_a_log_that_led_to_nan_opens_and_names_the_event(tmp_path: Path) -> None:
-    events, id = old_log(tmp_path / "shop.db")
-    with (
-        np.errstate(all="ignore"),
-        pytest.warns(es.LeftOutWarning, match=rf"the reward of '{id}' \(event 8\) is left out"),
-    ):
-        experiment = es.open_experiment(tmp_path / "shop.db")
+def test_log_that_led_to_nan_opens_and_names_the_event(tmp_path: Path) -> None:
+    file = tmp_path / "shop.db"
+    events, id = old_log(file)
+    left_out = partial(pytest.warns, es.LeftOutWarning, match=rf"'{id}' \(event 8\) is left out")
+    with np.errstate(all="ignore"), left_out():
+        experiment = es.open_experiment(file)
     assert experiment.is_finite and experiment.version == 5 and experiment.events == len(events)
-    assert experiment.log()["reward"].to_list() == [
-        0.0,
-        1.0,
-        0.0,
-        1.0,
-        0.0,
-        1.0,
-    ]  # the log has it still
+    assert experiment.log()["reward"].to_list() == [0.0, 1.0] * 3  # the log has it still
     experiment.reward(experiment.decide({"x": 1.0}, actions={"a": {"price": 1.0}}), 1)
     experiment.engine.snapshots.every = 1
     experiment.decide({"x": 1.0}, actions={"a": {"price": 1.0}})  # keeps a snapshot that is finite
-    with np.errstate(all="ignore"), pytest.warns(es.LeftOutWarning, match=id):
+    with np.errstate(all="ignore"), left_out():
         experiment.verify()
-    with np.errstate(all="ignore"), pytest.warns(es.LeftOutWarning, match=id):
+    with np.errstate(all="ignore"), left_out():
         assert replayed_events(experiment.engine.storage, verify=True).compared == 1
     hash = experiment.hash
     experiment.close()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with es.open_experiment(
-            tmp_path / "shop.db"
-        ) as again:  # from that snapshot: there is nothing to warn of
-            assert again.hash == hash
+    with es.open_experiment(file) as again:  # from that snapshot: there is nothing to warn of
+        assert again.hash == hash
 
 
 def test_a_finite_snapshot_that_does_not_fit_is_damage_after_a_left_out_event_too(
