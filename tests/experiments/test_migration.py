@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -204,19 +205,24 @@ def test_long_logs_are_migrated_in_pieces(
 ) -> None:
     monkeypatch.setattr(migration, "PIECE", 7)
     old, steps = unpacked("given", tmp_path), []
-    assert (
-        migration.carry_over_file(old, tmp_path / "new.db", show=lambda *step: steps.append(step))
-        == 60
-    )
-    reader = SQLiteReader(tmp_path / "new.db")
-    assert steps == [(100, 2 * reader.count)] and len(list(reader.snapshots())) == -(
-        -reader.count // 7
-    )
-    reader.close()
-    es.open_experiment(tmp_path / "new.db", verify=True).close()
+    new = tmp_path / "new.db"
+    assert migration.carry_over_file(old, new, show=lambda *step: steps.append(step)) == 60
+    with closing(SQLiteReader(new)) as reader:
+        assert steps == [(100, 2 * reader.count)]
+        assert len(list(reader.snapshots())) == -(-reader.count // 7)
+    es.open_experiment(new, verify=True).close()
 
 
-@pytest.mark.parametrize("field", ["propensities", "action", "context", "member", "reward"])
+CHANGED: dict[str, Any] = {
+    "propensities": [0.5, 0.5],
+    "action": "sport",
+    "context": {},
+    "member": 99,
+    "reward": 0.5,
+}
+
+
+@pytest.mark.parametrize("field", CHANGED)
 def test_a_row_that_differs_is_an_error_and_nothing_is_written(
     field: str, raised: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,23 +230,15 @@ def test_a_row_that_differs_is_an_error_and_nothing_is_written(
     said = "propensity" if field == "propensities" else field
     append = migration.SQLiteStorage.append
     kind, id = ("Rewarded", "d4") if field == "reward" else ("Decided", "d7")
-    changed: dict[str, Any] = {
-        "propensities": [0.5, 0.5],
-        "action": "sport",
-        "context": {},
-        "member": 99,
-        "reward": 0.5,
-    }
 
     def spoiled(self: Any, event: Any) -> None:
         if type(event).__name__ == kind and event.id == id:
-            event = event._replace(**{"value" if field == "reward" else field: changed[field]})
+            event = event._replace(**{"value" if field == "reward" else field: CHANGED[field]})
         append(self, event)
 
     monkeypatch.setattr(migration.SQLiteStorage, "append", spoiled)
-    with pytest.raises(
-        es.SnapshotError, match=rf"row \d+ of the log is not what it was: .*{said} of {id} was"
-    ):
+    expected = rf"row \d+ of the log is not what it was: .*{said} of {id} was"
+    with pytest.raises(es.SnapshotError, match=expected):
         es.migrate_experiment(unpacked("linucb", tmp_path), tmp_path / "new.db")
     assert not [path.name for path in tmp_path.iterdir() if not path.name.startswith("linucb.db")]
 
