@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib
@@ -14,23 +15,9 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from ensample.numerals import numeral
 from ensample.palette import COLOURS, HEAT_COLOURS, INK, QUIET, RAMP_COLOURS
 
-STYLE: dict[Any, Any] = {
-    "font.size": 8.5,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.labelsize": 9.0,
-    "axes.titlesize": 9.0,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
-    "lines.linewidth": 1.4,
-    "lines.solid_capstyle": "round",
-    "legend.frameon": False,
-    "savefig.dpi": 300,
-    "svg.hashsalt": "ensample",
-}
+STYLE: Any = matplotlib.rc_params_from_file(
+    Path(__file__).with_name("house.mplstyle"), use_default_template=False
+)
 # Figures inside pages: text and axes in the page's colours; a dollar in a name is a dollar.
 PAGE_STYLE: dict[Any, Any] = {
     "text.parse_math": False,
