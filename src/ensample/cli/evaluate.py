@@ -15,7 +15,7 @@ from ensample.cli.policies import RECIPES, build
 from ensample.errors import InvalidArgument
 from ensample.evaluation import Evaluation
 from ensample.evaluation import evaluate as evaluate_log
-from ensample.evaluation.evaluation import Requirement, parse_requirement, warnings_of
+from ensample.evaluation.evaluation import parse_requirement, warnings_of
 from ensample.extras import require
 from ensample.files import check_file, write_whole
 from ensample.numerals import terminal
@@ -112,8 +112,19 @@ def evaluate(options: EvaluateOptions) -> None:
         bar = bars.add("rows")
         found = [evaluate_log(log, target, progress=bar.show, **keywords) for target in targets]
     show(found, log)
-    write(found, log, html, json_file)
-    check_requirements(found, needed)
+    if json_file is not None:
+        text = json.dumps(without_nan([each.to_dict() for each in found]), indent=1)
+        write_whole(json_file, f"{text}\n".encode())
+    if html is not None:
+        from ensample.report.evaluation import page
+
+        write_whole(html, page(found, log.name).encode())
+    unmet = [(each, need) for each in found for need in needed if not need.holds(each)]
+    for each, need in unmet:
+        text = f"{each.target}: {need.text} does not hold: {need.measured(each):.6g}"
+        errors.print(text, markup=False, highlight=False)
+    if unmet:
+        raise typer.Exit(UNMET)
 
 
 def check_outputs(html: Path | None, json_file: Path | None) -> None:
@@ -156,26 +167,6 @@ def show(found: list[Evaluation], log: Path) -> None:
     for warning in warnings_of(found):
         errors.print("warning:", style="bold yellow", end=" ")
         errors.print_text(warning)
-
-
-def write(found: list[Evaluation], log: Path, html: Path | None, json_file: Path | None) -> None:
-    if json_file is not None:
-        text = json.dumps(without_nan([each.to_dict() for each in found]), indent=1)
-        write_whole(json_file, f"{text}\n".encode())
-    if html is not None:
-        from ensample.report.evaluation import page
-
-        write_whole(html, page(found, log.name).encode())
-
-
-def check_requirements(found: list[Evaluation], needed: list[Requirement]) -> None:
-    """Print what does not hold, and end with an exit code of its own if anything does not."""
-    unmet = [(each, need) for each in found for need in needed if not need.holds(each)]
-    for each, need in unmet:
-        text = f"{each.target}: {need.text} does not hold: {need.measured(each):.6g}"
-        errors.print(text, markup=False, highlight=False)
-    if unmet:
-        raise typer.Exit(UNMET)
 
 
 def as_table(found: list[Evaluation], log: str) -> Table:

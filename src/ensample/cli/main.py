@@ -2,9 +2,9 @@
 once.
 """
 
-import codecs
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -14,6 +14,7 @@ from ensample.cli.options import as_command
 from ensample.version import __version__
 
 INTERRUPTED = 130  # the exit code that typer makes of Ctrl-C
+STRICT = ("strict", "surrogateescape")  # ways of output to meet letters that it lacks
 COMMANDS = {
     "demo": (
         "demo",
@@ -132,7 +133,8 @@ def options(
 
 def main() -> None:
     """Run the command line; an error of ours is one line, not a traceback."""
-    show_what_can_be_shown()
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors in STRICT:
+        sys.stdout.reconfigure(errors="replace")  # letters that it lacks (LC_ALL=C) become "?"
     try:
         app()
     except SystemExit as ending:
@@ -160,19 +162,3 @@ def complain(message: str) -> NoReturn:
     errors.print("error:", style="bold red", end=" ")
     errors.print_text(message)
     sys.exit(2)
-
-
-def show_what_can_be_shown() -> None:
-    """Let letters that standard output lacks (LC_ALL=C) become question marks, not errors."""
-    codecs.register_error("ensample.question-marks", question_marks)
-    strict = getattr(sys.stdout, "errors", "") in ("strict", "surrogateescape")
-    if strict and hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="ensample.question-marks")
-
-
-def question_marks(error: UnicodeError) -> tuple[str, int]:
-    """Return as many as the letters are wide, so that tables stay in line."""
-    from rich.cells import cell_len
-
-    assert isinstance(error, UnicodeEncodeError)
-    return "?" * cell_len(error.object[error.start : error.end]), error.end
