@@ -34,7 +34,7 @@ class Posed(NamedTuple):
 
 
 @dataclass
-class Offer:
+class OfferChecks:
     """Actions that are on offer together, with decisions that are not checked yet."""
 
     names: tuple[str, ...]
@@ -61,7 +61,7 @@ class Summary:
         self.means: dict[int, RewardMean] = {}  # by place of the action
         self.joining = Joining(settings.reward, self._settled, self._revised)
         self.recent: deque[Posed] = deque(maxlen=RECENT)
-        self._offers: dict[tuple[str, ...], Offer] = {}
+        self._offers: dict[tuple[str, ...], OfferChecks] = {}
         self._unchecked = 0
 
     def enter(self, event: Event) -> None:
@@ -103,14 +103,14 @@ class Summary:
         actions = (event.features or event.offer) if event.narrowed else None
         self.recent.append(Posed(event.context, actions))
 
-    def _offer(self, names: tuple[str, ...]) -> Offer:
+    def _offer(self, names: tuple[str, ...]) -> OfferChecks:
         found = self._offers.get(names)
         if found is None:
             held, share = self.settings.baseline or ("", 0.0)
             place, share = (names.index(held), share) if held in names else (None, 0.0)
             mixture = Mixture(self.settings.floor, share, place, len(names))
             places = [self._place(name) for name in names]
-            found = self._offers[names] = Offer(names, places, mixture, [])
+            found = self._offers[names] = OfferChecks(names, places, mixture, [])
         return found
 
     def _place(self, name: str) -> int:
@@ -194,7 +194,9 @@ class Summary:
         if len(self._offers) > NAMES:
             self._offers.clear()
 
-    def _known_actions(self, offer: Offer, rows: Any, chosen: Any) -> tuple[list[str], Any, Any]:
+    def _known_actions(
+        self, offer: OfferChecks, rows: Any, chosen: Any
+    ) -> tuple[list[str], Any, Any]:
         """Return names, propensities and what was chosen, with the other actions as one."""
         if self.actions.get(OTHERS, -1) not in offer.places:
             return list(offer.names), rows, chosen
