@@ -64,6 +64,7 @@ from ensample.simulation.options import (
 from ensample.types import FloatArray
 
 LAZY, EAGER = Evaluation.LAZY, Evaluation.EAGER
+FINITE, MOVING = FiniteProblem, ContextualProblem
 DRAWS = ("perturbation",)  # streams of random numbers
 MEMBERS = ("member", "perturbation")
 
@@ -74,31 +75,30 @@ def stored_options(recipe: EnsembleSampling) -> Options:
     return {**ensemble_options(recipe), "factor": factor_of(recipe)}
 
 
+def with_members(kernel: str, options: Callable[[Any], Options]) -> Simulate:
+    """Return a kernel with the options of an ensemble, and others."""
+    return plays(kernel, lambda recipe: ensemble_options(recipe) | options(recipe), *MEMBERS)
+
+
 # The perturbations that a member missed follow from whole pull counts: nothing may fade.
-simulates(EnsembleSampling, FiniteProblem, LAZY, why_not_fading, why_not_lazy, why_not_stored)(
+simulates(EnsembleSampling, FINITE, LAZY, why_not_fading, why_not_lazy, why_not_stored)(
     plays("lazy_ensemble", stored_options, *MEMBERS)
 )
-simulates(EnsembleSampling, FiniteProblem, EAGER, why_not_members, why_not_stored)(
+simulates(EnsembleSampling, FINITE, EAGER, why_not_members, why_not_stored)(
     plays("eager_ensemble", stored_options, *MEMBERS)
 )
-simulates(EnsembleSampling, ContextualProblem, LAZY, why_not_moving, why_not_stored, why_not_sums)(
+simulates(EnsembleSampling, MOVING, LAZY, why_not_moving, why_not_stored, why_not_sums)(
     plays("lazy_moving", stored_options, *MEMBERS, "context")
 )
-simulates(EnsembleSampling, ContextualProblem, EAGER, why_not_moving, why_not_stored)(
+simulates(EnsembleSampling, MOVING, EAGER, why_not_moving, why_not_stored)(
     plays("eager_moving", stored_options, *MEMBERS, "context")
 )
-lazy_kernel = partial(plays, "lazy_ensemble")
-simulates(SymmetrizedEnsembleSampling, FiniteProblem, LAZY)(
-    lazy_kernel(lambda recipe: {**ensemble_options(recipe), "symmetric": True}, *MEMBERS)
-)
-simulates(SharpEnsembleSampling, FiniteProblem, LAZY)(
-    lazy_kernel(lambda recipe: {**ensemble_options(recipe), "factor": recipe.factor}, *MEMBERS)
-)
-simulates(RefreshedEnsembleSampling, FiniteProblem, LAZY)(
-    lazy_kernel(
-        lambda recipe: {**ensemble_options(recipe), "redraw_growth": recipe.threshold}, *MEMBERS
-    )
-)
+for relative, option in (
+    (SymmetrizedEnsembleSampling, lambda recipe: {"symmetric": True}),
+    (SharpEnsembleSampling, lambda recipe: {"factor": recipe.factor}),
+    (RefreshedEnsembleSampling, lambda recipe: {"redraw_growth": recipe.threshold}),
+):
+    simulates(relative, FINITE, LAZY)(with_members("lazy_ensemble", option))
 
 # --- Models drawn anew each round (history.hpp)
 
@@ -130,22 +130,20 @@ def why_not_adaptive(recipe: ThompsonSampling) -> str:
     return reason if recipe.adaptive else ""
 
 
-simulates(PerturbedHistory, FiniteProblem, EAGER, why_not_laws)(
+simulates(PerturbedHistory, FINITE, EAGER, why_not_laws)(
     plays(history_kernel, history_options, *DRAWS)
 )
-simulates(ThompsonSampling, FiniteProblem, EAGER)(
-    plays("gaussian_history", posterior_options, *DRAWS)
-)
-simulates(EnsembleSampling, FiniteProblem, LAZY, why_not_members, why_not_fresh)(
+simulates(ThompsonSampling, FINITE, EAGER)(plays("gaussian_history", posterior_options, *DRAWS))
+simulates(EnsembleSampling, FINITE, LAZY, why_not_members, why_not_fresh)(
     plays("gaussian_history", fresh_options, *DRAWS)
 )
-simulates(
-    *(PerturbedHistory, ContextualProblem, EAGER), *(why_not_fading, why_not_laws, why_not_sums)
-)(plays("moving_history", history_options, *DRAWS, "context"))
-simulates(ThompsonSampling, ContextualProblem, EAGER, why_not_fading, why_not_adaptive)(
+simulates(PerturbedHistory, MOVING, EAGER, why_not_fading, why_not_laws, why_not_sums)(
+    plays("moving_history", history_options, *DRAWS, "context")
+)
+simulates(ThompsonSampling, MOVING, EAGER, why_not_fading, why_not_adaptive)(
     plays("moving_history", posterior_options, *DRAWS, "context")
 )
-simulates(EnsembleSampling, ContextualProblem, LAZY, why_not_moving, why_not_fresh)(
+simulates(EnsembleSampling, MOVING, LAZY, why_not_moving, why_not_fresh)(
     plays("moving_history", fresh_options, *DRAWS, "context")
 )
 
@@ -166,11 +164,9 @@ def why_not_linucb(recipe: LinUCB) -> str:
     return why_not_fading(recipe) if recipe.form != "constant" else ""
 
 
-simulates(Greedy, FiniteProblem, EAGER)(plays("epsilon_greedy", lambda recipe: {}, "member"))
-simulates(EpsilonGreedy, FiniteProblem, EAGER)(
-    plays("epsilon_greedy", exploration_options, "member")
-)
-simulates(LinUCB, FiniteProblem, EAGER, why_not_linucb)(plays("linucb", optimism_options))
+simulates(Greedy, FINITE, EAGER)(plays("epsilon_greedy", lambda recipe: {}, "member"))
+simulates(EpsilonGreedy, FINITE, EAGER)(plays("epsilon_greedy", exploration_options, "member"))
+simulates(LinUCB, FINITE, EAGER, why_not_linucb)(plays("linucb", optimism_options))
 
 
 def standing_rows(recipe: Recipe, problem: FiniteProblem) -> FloatArray:
@@ -182,7 +178,7 @@ def standing_rows(recipe: Recipe, problem: FiniteProblem) -> FloatArray:
     return features
 
 
-@simulates(SupLinUCB, FiniteProblem, EAGER)
+@simulates(SupLinUCB, FINITE, EAGER)
 def sup_linucb(recipe: SupLinUCB, run: SimulatedRun) -> Outcome:
     standing_rows(recipe, run.problem)
     floor = 1.0 / math.sqrt(recipe.horizon)
@@ -191,21 +187,21 @@ def sup_linucb(recipe: SupLinUCB, run: SimulatedRun) -> Outcome:
 
 # --- Information, shared directions, pseudo-rewards, weights (eager.hpp, bootstrap.hpp)
 
-simulates(InformationDirected, FiniteProblem, EAGER)(
+simulates(InformationDirected, FINITE, EAGER)(
     plays(
         lambda recipe: "informed_by_fresh_members" if recipe.fresh else "informed_ensemble",
         stored_options,
         *MEMBERS,
     )
 )
-simulates(EnsemblePlusPlus, FiniteProblem, EAGER)(
+simulates(EnsemblePlusPlus, FINITE, EAGER)(
     plays(
         "ensemble_plus_plus", lambda recipe: {"size": recipe.size, "scale": recipe.scale}, *MEMBERS
     )
 )
 
 
-@simulates(KvetonPHE, FiniteProblem, EAGER)
+@simulates(KvetonPHE, FINITE, EAGER)
 def kveton_phe(recipe: KvetonPHE, run: SimulatedRun) -> Outcome:
     features = standing_rows(recipe, run.problem)
     # Equal arms share their pseudo-rewards: the first of them stands for all.
@@ -215,7 +211,7 @@ def kveton_phe(recipe: KvetonPHE, run: SimulatedRun) -> Outcome:
     return run.play("kveton_phe", *DRAWS, scale=recipe.a, basis=independent_rows(features))
 
 
-@simulates(MultiplierBootstrap, FiniteProblem, EAGER)
+@simulates(MultiplierBootstrap, FINITE, EAGER)
 def multiplier_bootstrap(recipe: MultiplierBootstrap, run: SimulatedRun) -> Outcome:
     basis = independent_rows(standing_rows(recipe, run.problem))
     options = {"size": recipe.size, "spread": recipe.spread, "scale": recipe.pseudo}
@@ -244,6 +240,10 @@ def stream_options(recipe: EnsembleSampling) -> Options:
     return {"link": model_of(recipe).code, "scale": recipe.unit_scale}
 
 
+def stored_stream_options(recipe: EnsembleSampling) -> Options:
+    return {**member_options(recipe), **stream_options(recipe)}
+
+
 def fresh_stream_options(recipe: EnsembleSampling) -> Options:
     return {**stream_options(recipe), "ageing": recipe.ageing_rate}
 
@@ -260,23 +260,19 @@ def is_prior_representable(run: SimulatedRun) -> bool:
 logistic = partial(simulates, model=Logistic)
 
 
-@logistic(EnsembleSampling, FiniteProblem, LAZY, why_not_stream, why_not_stored)
+@logistic(EnsembleSampling, FINITE, LAZY, why_not_stream, why_not_stored)
 def lazy_stream(recipe: EnsembleSampling, run: SimulatedRun) -> Outcome:
-    options = {**member_options(recipe), **stream_options(recipe)}
-    return run.play("lazy_stream", *MEMBERS, **options, from_base=is_prior_representable(run))
+    options = {**stored_stream_options(recipe), "from_base": is_prior_representable(run)}
+    return run.play("lazy_stream", *MEMBERS, **options)
 
 
-logistic(EnsembleSampling, ContextualProblem, LAZY, why_not_stream, why_not_stored)(
-    plays(
-        "lazy_moving_stream",
-        lambda recipe: {**member_options(recipe), **stream_options(recipe)},
-        *(*MEMBERS, "context"),
-    )
+logistic(EnsembleSampling, MOVING, LAZY, why_not_stream, why_not_stored)(
+    plays("lazy_moving_stream", stored_stream_options, *MEMBERS, "context")
 )
-logistic(EnsembleSampling, FiniteProblem, LAZY, why_not_stream, why_not_fresh)(
+logistic(EnsembleSampling, FINITE, LAZY, why_not_stream, why_not_fresh)(
     plays("fresh_stream", fresh_stream_options, *DRAWS)
 )
-logistic(EnsembleSampling, ContextualProblem, LAZY, why_not_stream, why_not_fresh)(
+logistic(EnsembleSampling, MOVING, LAZY, why_not_stream, why_not_fresh)(
     plays("fresh_moving_stream", fresh_stream_options, *DRAWS, "context")
 )
 
@@ -333,13 +329,13 @@ for recipe_type, kind, options in (
     (Greedy, ExactKind.GREEDY, lambda recipe: {"scale": 0.0}),
     (EpsilonGreedy, ExactKind.GREEDY, lambda r: {**exploration_options(r), "scale": 0.0}),
 ):
-    logistic(recipe_type, FiniteProblem, EAGER, why_not_exact)(exact_kernel(kind, options))
-logistic(EnsembleSampling, FiniteProblem, EAGER, why_not_exact, why_not_other_members)(
+    logistic(recipe_type, FINITE, EAGER, why_not_exact)(exact_kernel(kind, options))
+logistic(EnsembleSampling, FINITE, EAGER, why_not_exact, why_not_other_members)(
     exact_kernel(ExactKind.MEMBERS, lambda recipe: {**scale_option(recipe), "size": recipe.size})
 )
 
 
-@logistic(KvetonPHE, FiniteProblem, EAGER)
+@logistic(KvetonPHE, FINITE, EAGER)
 def pseudo_rewards(recipe: KvetonPHE, run: SimulatedRun) -> Outcome:
     basis = independent_rows(np.ascontiguousarray(run.problem.by_coordinate.T))
     options = exact_options(ExactKind.PSEUDO_REWARDS, recipe)
