@@ -98,7 +98,7 @@ def why_not_laws(recipe: PerturbationRecipe) -> str:
 
 
 def why_not_sums(recipe: PerturbationRecipe) -> str:
-    """Without standing arms only sums of Gaussian perturbations can be drawn at once."""
+    """Return why sums cannot be drawn: without standing arms only Gaussian ones can."""
     reason = f"without standing arms {recipe.reward_law!r} has no sums to draw"
     return "" if type(recipe.reward_law) is Gaussian else reason
 
@@ -111,13 +111,13 @@ def why_not_members(recipe: PerturbationRecipe) -> str:
 
 
 def why_not_lazy(recipe: PerturbationRecipe) -> str:
-    """Only the member that acts is computed."""
+    """Return why a kernel that computes only the acting member cannot run a recipe."""
     optimistic = type(recipe.member) is OptimisticMember
     reason = "the optimistic rule looks at every member" if optimistic else ""
     return why_not_members(recipe) or reason
 
 
 def why_not_moving(recipe: PerturbationRecipe) -> str:
-    """There are no standing arms."""
+    """Return why a kernel without standing arms cannot run a recipe."""
     reason = "kernels know an intercept only where finitely many arms stand"
     return why_not_fading(recipe) or (reason if recipe.intercept else why_not_lazy(recipe))
