@@ -14,7 +14,7 @@ import ensample
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(ensample.__file__).parent
 
-ON_BOTH_ENDS = {"Decision", "EventOutcome", "ExperimentView", "Explained"}
+ON_BOTH_ENDS = {"Decision", "EventOutcome", "ExperimentView"}
 """Messages of the service and of its client, which needs neither msgspec nor the service."""
 
 
