@@ -102,25 +102,17 @@ class SharpEnsembleSampling(PerturbationRecipe):
 
 def require_sharp(setting: Setting) -> None:
     """Raise unless the assumptions of the theorem hold."""
-    least, found = max(2, setting.dim), f"norm = {setting.norm:g}, noise = {setting.noise:g}"
+    least, regular = max(2, setting.dim), setting.regularization >= LEAST_REGULARIZATION
     unit = "sigma = 1 and a norm of at most 1, after dividing rewards by sigma"
-    lam = f"regularization >= {LEAST_REGULARIZATION:g}"
     assumptions = (
-        ("delta < 1/4", setting.delta < 0.25, f"delta = {setting.delta:g}"),
-        (
-            f"horizon >= max(2, dim) = {least}",
-            setting.horizon >= least,
-            f"horizon = {setting.horizon}",
-        ),
-        (
-            lam,
-            setting.regularization >= LEAST_REGULARIZATION,
-            f"regularization = {setting.regularization:g}",
-        ),
-        (f"norm <= noise ({unit})", setting.norm <= setting.noise, found),
+        ("delta < 1/4", setting.delta < 0.25, ("delta",)),
+        (f"horizon >= max(2, dim) = {least}", setting.horizon >= least, ("horizon",)),
+        (f"regularization >= {LEAST_REGULARIZATION:g}", regular, ("regularization",)),
+        (f"norm <= noise ({unit})", setting.norm <= setting.noise, ("norm", "noise")),
     )
-    for assumption, holds, found in assumptions:
+    for assumption, holds, names in assumptions:
         if not holds:
+            found = ", ".join(f"{name} = {getattr(setting, name)}" for name in names)
             raise AssumptionError(THEOREM, assumption, found)
 
 
