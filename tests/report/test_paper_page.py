@@ -14,7 +14,7 @@ from ensample.claims.texts import place
 from ensample.report.paper import Finding, page
 from ensample.report.paper.markdown import to_html, to_inline_html, to_markdown
 from ensample.report.paper.mathml import formula
-from ensample.report.paper.page import document, svg_file, svg_for_page
+from ensample.report.paper.page import document, svg, svg_file
 from ensample.report.paper.text import PROSE
 
 CURVES = (
@@ -219,7 +219,7 @@ def test_the_same_figure_gives_the_same_bytes() -> None:
     assert (
         root.tag == "{http://www.w3.org/2000/svg}svg" and "from 1 to 5" in root.attrib["aria-label"]
     )
-    assert "β_T" in unescape(svg_for_page(FIGURE, "a"))
+    assert "β_T" in unescape(svg(FIGURE, "a"))
     moved = replace(
         FIGURE, curves=(Curve("sum, lam = 1", (1.0, 10.0, 100.0), (1.0, 3.0, 5.0)), CURVES[1])
     )

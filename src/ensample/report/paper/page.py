@@ -15,7 +15,7 @@ from ensample.numerals import duration
 from ensample.palette import INK, variables
 from ensample.report.figures import write_files
 from ensample.report.pages import inline_svg, render, resource
-from ensample.report.paper import text
+from ensample.report.paper import text as words
 from ensample.report.paper.markdown import to_html, to_inline_html, to_markdown, with_symbols
 from ensample.report.paper.text import PROSE, TITLE, Finding, PaperPart, prose, three_digits
 from ensample.report.style import LOOKS, PAGE_STYLE, house_style, set_log_ticks
@@ -27,12 +27,11 @@ DASHES: tuple[Any, ...] = ((0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 
 def page(findings: Sequence[Finding], scale: Scale, seed: int) -> str:
     """Return HTML that needs nothing else: no script, no font, no picture from elsewhere."""
-    filters = {
+    filters: dict[str, Any] = {
         "blocks": to_html,
         "inline": to_inline_html,
-        "figure": lambda finding: svg_for_page(finding.outcome.figure, finding.claim.id),
-        "slug": slug,
-        "plain": lambda words: to_inline_html(to_markdown(words)),
+        "figure": lambda finding: svg(finding.outcome.figure, finding.claim.id),
+        "plain": lambda text: to_inline_html(to_markdown(text)),
         "duration": duration,
     }
     return render(
@@ -40,27 +39,18 @@ def page(findings: Sequence[Finding], scale: Scale, seed: int) -> str:
         resource("paper/page.css"),
         filters,
         title=TITLE,
-        parts=text.parts(findings),
+        parts=words.parts(findings),
         findings=findings,
         paper=PROSE["paper"],
         about=prose(PROSE["about"]),
-        reading=[prose(words) for words in (PROSE["proof"], *PROSE["reading"])],
+        reading=[prose(text) for text in (PROSE["proof"], *PROSE["reading"])],
         scale=scale,
         seed=seed,
-        counts=text.count_verdicts([finding.outcome for finding in findings]),
+        counts=words.count_verdicts([finding.outcome for finding in findings]),
         seconds=sum(finding.seconds for finding in findings),
         alarm=three_digits(SUITE_FALSE_ALARM),
-        verdict=text.verdict,
+        verdict=words.verdict,
     )
-
-
-def slug(title: str) -> str:
-    """Return a title as part of an address.
-
-    >>> slug("Two sources of randomness")
-    'two-sources-of-randomness'
-    """
-    return title.lower().replace(" ", "-")
 
 
 def write_document(findings: Sequence[Finding], scale: Scale, seed: int, path: Path) -> list[Path]:
@@ -78,8 +68,8 @@ def write_document(findings: Sequence[Finding], scale: Scale, seed: int, path: P
 
 def document(findings: Sequence[Finding], scale: Scale, seed: int, name: str) -> str:
     """Return the Markdown; figures are in images/`name`."""
-    pieces = [f"# {TITLE}", *text.opening(findings, scale, seed)]
-    for part in text.parts(findings):
+    pieces = [f"# {TITLE}", *words.opening(findings, scale, seed)]
+    for part in words.parts(findings):
         pieces += part_pieces(part, name)
     return "\n\n".join(pieces) + "\n"
 
@@ -147,15 +137,15 @@ def described(figure: Figure) -> str:
     return with_symbols(f"{figure.title}. {figure.y_label} against {figure.x_label}: {ends}.")
 
 
-def svg_for_page(figure: Figure, name: str) -> Markup:
+def svg(figure: Figure, name: str, has_title: bool = False) -> Markup:
     """Return an <svg> element in the page's own font and colours."""
-    return inline_svg(draw(figure), name, described(figure))
+    return inline_svg(draw(figure, has_title), name, described(figure))
 
 
 def svg_file(figure: Figure, name: str) -> str:
     """Return an SVG file with a background and colours of its own, light and dark."""
-    svg = str(inline_svg(draw(figure, has_title=True), name, described(figure)))
-    used = [key for key in variables() if f"var({key})" in svg]
+    text = str(svg(figure, name, has_title=True))
+    used = [key for key in variables() if f"var({key})" in text]
 
     def rule(mode: str) -> str:
         tones = {key: getattr(pair, mode) for key, pair in variables().items()}
@@ -164,6 +154,6 @@ def svg_file(figure: Figure, name: str) -> str:
 
     dark = f"@media (prefers-color-scheme:dark){{{rule('dark')}}}"
     style = f"<style>{rule('light')}{dark}text{{font-family:sans-serif}}</style>"
-    opening, body = svg.split(">", 1)
+    opening, body = text.split(">", 1)
     namespace = '<svg xmlns="http://www.w3.org/2000/svg" '
     return f"{opening.replace('<svg ', namespace, 1)}>{style}{body}\n"

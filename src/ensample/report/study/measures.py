@@ -29,7 +29,6 @@ from ensample.report.study.plates import (
     plot_heat,
 )
 from ensample.report.study.series import (
-    Series,
     along,
     assignments,
     at_last_horizon,
@@ -193,16 +192,13 @@ def pull_plate(results: Results, looks: Looks) -> Plate | None:
     for group in evenly([group for group in pulled if group], PULL_PANELS):
         if len(group) > STRIPS:
             group = evenly(lowest(group, lambda one: one.identity), STRIPS)
-        rows = [(one.full_name, pull_shares(one)) for one in group]
+        rows = []
+        for one in group:
+            pulls, rounds = one.outcomes[0].pulls, one.outcomes[0].cell.horizon
+            rows.append((one.full_name, np.mean(pulls, axis=0) / rounds))  # type: ignore[arg-type]
         plot, height = partial(plot_heat, rows=rows), heat_inches(len(rows))
         pictures.append(Picture(looks.title(group), plot, keys, height=height))
     return Plate("pulls", "Share of the rounds by arm", pictures) if pictures else None
-
-
-def pull_shares(one: Series) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-    outcome = one.outcomes[0]
-    assert outcome.pulls is not None
-    return np.asarray(outcome.pulls.mean(axis=0) / outcome.cell.horizon)
 
 
 def cost_plates(results: Results, looks: Looks) -> list[Plate]:

@@ -103,15 +103,12 @@ def final_table(results: Results, baseline: str) -> StudyTable:
     cells = [row for group in groups for row in group.rows]
     columns = [Column("policy", False)]
     for place, axis in enumerate(own, 1):
-        columns.append(Column(axis, all(is_numeral(row[place].text) for row in cells)))
+        starts = {row[place].text[:1] for row in cells}
+        columns.append(Column(axis, starts <= {"", NOTHING, *"0123456789"}))
     names_of_numbers = "mean, 95% interval, median, 90th pct., worst, best arm"
     columns += [Column(name) for name in names_of_numbers.split(", ")]
     columns += [Column("baseline", False), Column("minus baseline"), Column("95% interval")]
     return without_empty(StudyTable([*columns, Column("µs a round")], groups))
-
-
-def is_numeral(text: str) -> bool:
-    return text[:1] in "0123456789" + NOTHING
 
 
 def final_row(one: Series, own: list[str], compared: list[Field], is_best: bool) -> list[Field]:
