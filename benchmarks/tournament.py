@@ -65,10 +65,8 @@ def draw(problem: str, run: int, rounds: int) -> Game:
         return draw_data(problem, run, rounds)
     rng = np.random.default_rng([run, list(SIMULATED).index(problem)])
     if problem == "features":
-        rows, theta = (
-            unit(rng.standard_normal((STANDING, DIM))),
-            unit(rng.standard_normal((1, DIM)))[0],
-        )
+        rows = unit(rng.standard_normal((STANDING, DIM)))
+        theta = unit(rng.standard_normal((1, DIM)))[0]
         means = np.broadcast_to(rows @ theta, (rounds, STANDING))
         return Game("features", rows, None, means, NOISE * rng.standard_normal(means.shape))
     thetas = rng.standard_normal((ARMS, DIM)) / math.sqrt(DIM)

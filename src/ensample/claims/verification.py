@@ -94,10 +94,8 @@ def verify(
     """
     for claim in claims:
         instance("claims", claim, Claim, "claims, as find() gives them")
-    scale, seed = (
-        Scale(instance("scale", scale, Scale, "a Scale such as Scale.QUICK")),
-        whole("seed", seed, 0),
-    )
+    scale = Scale(instance("scale", scale, Scale, "a Scale such as Scale.QUICK"))
+    seed = whole("seed", seed, 0)
     require_scipy()
     require_memory(claims, scale)
     rows: list[Checked] = []

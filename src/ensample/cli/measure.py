@@ -45,10 +45,8 @@ POLICIES = (
     "EpsilonGreedy()",
     "Greedy(1.0)",
 )
-BEGIN, END = (
-    "<!-- measured by `ensample measure --markdown`: do not edit -->",
-    "<!-- end of what was measured -->",
-)
+BEGIN = "<!-- measured by `ensample measure --markdown`: do not edit -->"
+END = "<!-- end of what was measured -->"
 HEADS = ("gamma", "p", "gamma, typical", "p, typical", "bound", "regret")
 
 

@@ -52,10 +52,8 @@ class Mixture(NamedTuple):
 
     def propensities(self, weights: list[float]) -> list[float]:
         """Return the propensity of every action on offer."""
-        kept, least = (
-            (1.0 - self.share) * (1.0 - self.floor),
-            (1.0 - self.share) * self.floor / self.arms,
-        )
+        kept = (1.0 - self.share) * (1.0 - self.floor)
+        least = (1.0 - self.share) * self.floor / self.arms
         found = [kept * weight + least for weight in weights]
         if self.baseline is not None:
             found[self.baseline] += self.share
@@ -63,10 +61,8 @@ class Mixture(NamedTuple):
 
     def weights(self, propensities: list[float]) -> list[float] | None:
         """Return the policy's own probabilities behind these; None if it never chooses."""
-        kept, least = (
-            (1.0 - self.share) * (1.0 - self.floor),
-            (1.0 - self.share) * self.floor / self.arms,
-        )
+        kept = (1.0 - self.share) * (1.0 - self.floor)
+        least = (1.0 - self.share) * self.floor / self.arms
         if kept == 0.0:
             return None
         shares = [self.share if place == self.baseline else 0.0 for place in range(self.arms)]

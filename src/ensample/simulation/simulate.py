@@ -97,11 +97,9 @@ def simulate(
     instance("recipe", recipe, Recipe, "a recipe such as EnsembleSampling(size=100)")
     if not isinstance(problem, Problem | Family):
         raise WrongType("problem", problem, "a LinearProblem or a family such as problem('sphere')")
-    horizon, runs, seed = (
-        whole("horizon", horizon, 1),
-        whole("runs", runs, 1),
-        whole("seed", seed, 0),
-    )
+    horizon = whole("horizon", horizon, 1)
+    runs = whole("runs", runs, 1)
+    seed = whole("seed", seed, 0)
     chosen = SimulateOptions(**options)
     threads, progress, log = chosen.threads, chosen.progress, chosen.log
     if not isinstance(evaluation, str) or evaluation not in EVALUATIONS:

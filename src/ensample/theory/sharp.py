@@ -52,9 +52,8 @@ def sharp_size(
     """
     require_theorem(setting, perturbation)
     share, p = checked_share(setting, share, perturbation)
-    gap = (
-        p - share
-    ) - setting.delta / setting.horizon  # q - share; p - share has no rounding where they are close
+    # q - share; p - share has no rounding where they are close
+    gap = (p - share) - setting.delta / setting.horizon
     return max(1, math.ceil(sharp_log_histories(setting) / divergence(share, gap)))
 
 

@@ -142,10 +142,8 @@ MASS = np.prod(np.array(list(product(WEIGHTS / WEIGHTS.sum(), repeat=2))), axis=
 def ball_cases(scale: Scale) -> list[Case]:
     """The ball in five dimensions and in two; if time allows the interval, below 2ST."""
     longest = scale.choose(2000, 50_000, 500_000)
-    ball, signs = (
-        problem("ball", dim=5, noise=1.0),
-        problem("ball", dim=2, noise=RademacherNoise(0.5)),
-    )
+    ball = problem("ball", dim=5, noise=1.0)
+    signs = problem("ball", dim=2, noise=RademacherNoise(0.5))
     horizons = 100, longest // 5, longest
     listed = [linphe_case("ball", Setting(5, None, T, 1.0, 1.0), ball, True) for T in horizons]
     two = Setting(2, None, longest, 0.5, 1.0, 3.0)

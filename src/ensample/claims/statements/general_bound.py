@@ -254,10 +254,8 @@ def measure_second_event(scale: Scale, seed: int) -> Judge:
     def judge(f: float) -> Outcome:
         outcomes, alarm = [], CLAIM_ALARM / len(SIZES)
         for size, count in missing.items():
-            chance, detail = (
-                (1.0 - min(1.0, f * P_N)) ** size,
-                f"m = {size}: {count / ensembles:.4f}",
-            )
+            chance = (1.0 - min(1.0, f * P_N)) ** size
+            detail = f"m = {size}: {count / ensembles:.4f}"
             outcomes.append(probability_equals(count, ensembles, chance, TOLERANCE, detail, alarm))
         return weakest(outcomes)
 

@@ -236,10 +236,8 @@ def pushed_norms(setting: Setting, seed: int, part: int) -> list[float]:
     The adversary sees all perturbations so far and plays the arm after which the largest norm is
     expected to grow most: E |theta~|_V^2 changes by (l - (x'theta~)^2) / (1 + l), l = |x|^2_{V^-1}.
     """
-    world, rng = (
-        draw_problem(setting, seed, CONCENTRATION, part),
-        generator(seed, CONCENTRATION, part),
-    )
+    world = draw_problem(setting, seed, CONCENTRATION, part)
+    rng = generator(seed, CONCENTRATION, part)
     assert isinstance(world.arms, FiniteArms)
     arms, lam, size = world.arms.features, setting.regularization, optimistic_size(setting)
     V = lam * np.eye(setting.dim)

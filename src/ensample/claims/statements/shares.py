@@ -236,10 +236,8 @@ def with_fewer(setting: Setting, least: FloatArray, f: float) -> Trials:
 
 def under_attack(setting: Setting, seed: int, part: int) -> FloatArray:
     """The least share of the first n members found by an adversary who knows everything: [m]."""
-    world, rng = (
-        draw_problem(setting, seed, "sharp-size", part),
-        generator(seed, "sharp-size", part),
-    )
+    world = draw_problem(setting, seed, "sharp-size", part)
+    rng = generator(seed, "sharp-size", part)
     every = (setting.horizon - 1) // STEPS
     stacks = draw_stacks(world, setting, sharp_size(setting), rng, every=every)
     gamma = perturbation_radius(setting) / radius(setting)
