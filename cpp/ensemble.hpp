@@ -28,8 +28,8 @@ inline Index best_arm_of_member(Matrix state, ConstMatrix sums, double factor, I
   const RidgeState ridge(state);
   const Index d = ridge.dim(), arms = by_coordinate.columns;
   Buffer<double> buffer(2 * d + arms, Fill::none);
-  const Vector total{buffer.data(), d}, theta{buffer.data() + d, d},
-      scores{buffer.data() + 2 * d, arms};
+  const Vector total{buffer.data(), d}, theta{buffer.data() + d, d};
+  const Vector scores{buffer.data() + 2 * d, arms};
   member_theta(ridge, sums, factor, member, total, theta);
   sum_rows(scores, by_coordinate, theta.first(by_coordinate.rows));
   return argmax(scores);
@@ -68,8 +68,8 @@ class Votes {
 
   void compare(ConstVector scores, Index arm) {
     for_each_column_tile<8>(scores.size(), [&]<int N>(Index start) {
-      const auto score = SimdVector<N>::load(&scores[start]),
-                 number = SimdVector<N>::of(double(arm));
+      const auto score = SimdVector<N>::load(&scores[start]);
+      const auto number = SimdVector<N>::of(double(arm));
       const auto top = arm == 0 ? score : SimdVector<N>::load(&best[start]);
       const auto place = arm == 0 ? number : SimdVector<N>::load(&arms[start]);
       where_greater(score, top, score, top).store(&best[start]);
@@ -162,8 +162,8 @@ inline void vote(Matrix state, ConstMatrix sums, double factor, ConstMatrix by_c
   const Index d = ridge.dim(), m = sums.columns, arms = by_coordinate.columns;
   Buffer<double> buffer(d * m + m + arms + d, Fill::none);
   const Matrix totals{buffer.data(), d, m};
-  const Vector scores{totals.data + d * m, m}, centres{scores.data() + m, arms},
-      gain{centres.data() + arms, d};
+  const Vector scores{totals.data + d * m, m}, centres{scores.data() + m, arms};
+  const Vector gain{centres.data() + arms, d};
   OfferedArms offered(ridge, by_coordinate, sizes);
   Votes votes(m);
   for (Index i = 0; i < d; ++i) member_sums(ridge, sums, i, totals[i]);
@@ -204,8 +204,8 @@ inline void perturb(const RidgeState& ridge, Matrix sums, ConstVector x, ConstVe
 /// S^j <- sqrt(g) S^j + sqrt(1 - g) W'^j with W'^j drawn `fresh` [d, m] as W^j was, so that the
 /// covariance of S^j follows V. Where the prior is learned W'^j joins W^j in its own rows.
 inline void fade_members(const RidgeState& ridge, Matrix sums, ConstMatrix fresh) {
-  const double kept = kept_share(ridge.rate), shrink = std::sqrt(kept),
-               weight = std::sqrt(1.0 - kept);
+  const double kept = kept_share(ridge.rate), shrink = std::sqrt(kept);
+  const double weight = std::sqrt(1.0 - kept);
   for (Index i = 0; i < sums.rows * sums.columns; ++i) sums.data[i] *= shrink;
   const Index first = sums.rows - ridge.dim();
   for (Index i = 0; i < ridge.dim(); ++i) axpy(sums[first + i], weight, fresh[i]);

@@ -118,10 +118,10 @@ inline void vote_fresh(Matrix state, const FreshDraws& draws, ConstMatrix by_coo
   const RidgeState ridge(state);
   const Index d = ridge.dim(), m = draws.w.rows, arms = by_coordinate.columns;
   Buffer<double> buffer(d * arms + 2 * d * m + m + arms + d, Fill::none);
-  const Matrix of_past{buffer.data(), d, arms}, w{of_past.data + d * arms, d, m},
-      g{w.data + d * m, d, m};
-  const Vector scores{g.data + d * m, m}, centres{scores.data() + m, arms},
-      weights{centres.data() + arms, d};
+  const Matrix of_past{buffer.data(), d, arms}, w{of_past.data + d * arms, d, m};
+  const Matrix g{w.data + d * m, d, m};
+  const Vector scores{g.data + d * m, m}, centres{scores.data() + m, arms};
+  const Vector weights{centres.data() + arms, d};
   OfferedArms offered(ridge, by_coordinate, sizes);
   Votes votes(m);
   transpose(w, draws.w);

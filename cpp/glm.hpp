@@ -60,8 +60,8 @@ struct LinkValues {
 inline LinkValues link_at(Link link, double u, double y) {
   if (link == Link::identity) return {u - y, 1.0, 0.0};
   const Chances chances(u);
-  const double mean = u >= 0.0 ? chances.large : chances.small,
-               other = u >= 0.0 ? chances.small : chances.large;
+  const double mean = u >= 0.0 ? chances.large : chances.small;
+  const double other = u >= 0.0 ? chances.small : chances.large;
   const double slope = mean * other;
   return {(1.0 - y) * mean - y * other, slope, slope * (other - mean)};
 }

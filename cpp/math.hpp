@@ -20,8 +20,8 @@
 namespace ensample {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity(),
-                 not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// 2^k for -1022 <= k <= 1023.
 inline double power_of_two(Int k) {
@@ -41,13 +41,13 @@ struct ExpParts {
 
 inline ExpParts exp_parts(double x) {
   constexpr double steps_per_unit = 0x1.71547652b82fep+6;  // 64 / log 2
-  constexpr double step_high = 0x1.62e42fefa0000p-7,
-                   step_low = 0x1.cf79abc9e3b3ap-46;  // log 2 / 64
+  constexpr double step_high = 0x1.62e42fefa0000p-7;
+  constexpr double step_low = 0x1.cf79abc9e3b3ap-46;  // log 2 / 64
   constexpr double rounder = 0x1.8p52;  // adding it leaves a whole number in the last digits
   const double shifted = x * steps_per_unit + rounder, steps = shifted - rounder;
   const auto n = Int(std::bit_cast<std::uint64_t>(shifted) - std::bit_cast<std::uint64_t>(rounder));
-  const double r = (x - steps * step_high) - steps * step_low,
-               square = r * r;  // |r| <= log 2 / 128
+  const double r = (x - steps * step_high) - steps * step_low;
+  const double square = r * r;  // |r| <= log 2 / 128
   const double tail =
       (0.5 + r * (1.0 / 6)) + square * ((1.0 / 24 + r * (1.0 / 120)) + square * (1.0 / 720));
   const auto& power = math_tables::powers[n & 63];
@@ -89,8 +89,8 @@ struct LogParts {
 /// The logarithm of a normal positive number.
 inline LogParts log_parts(double x) {
   constexpr std::uint64_t start = 0x3fe6000000000000;  // 11/16, where the first interval begins
-  constexpr double log2_high = 0x1.62e42fefa3800p-1,
-                   log2_low = 0x1.ef35793c76730p-45;  // high a multiple of 2^-42
+  constexpr double log2_high = 0x1.62e42fefa3800p-1;
+  constexpr double log2_low = 0x1.ef35793c76730p-45;  // high a multiple of 2^-42
   const auto bits = std::bit_cast<std::uint64_t>(x), from_start = bits - start;
   const auto k = double(Int(from_start) >> 52);
   const double z = std::bit_cast<double>(bits - (from_start & 0xfffull << 52));  // x = 2^k z
@@ -98,8 +98,8 @@ inline LogParts log_parts(double x) {
   const double z_high = leading_half(z), a = z_high * c.value - 1.0,
                b = (z - z_high) * c.value;                      // exact
   const double r = a + b, r_low = (a - r) + b, square = r * r;  // z c - 1, |r| <= 2^-7
-  const double third = 1.0 / 3 + r * (-1.0 / 4), fifth = 1.0 / 5 + r * (-1.0 / 6),
-               seventh = 1.0 / 7 + r * (-1.0 / 8);
+  const double third = 1.0 / 3 + r * (-1.0 / 4), fifth = 1.0 / 5 + r * (-1.0 / 6);
+  const double seventh = 1.0 / 7 + r * (-1.0 / 8);
   const double remainder = square * (-0.5 + r * (third + square * (fifth + square * seventh)));
   const double known = k * log2_high + c.log_high, high = known + r;  // the first sum is exact
   return {high, ((known - high) + r) + (((r_low + c.log_low) + k * log2_low) + remainder)};
@@ -125,12 +125,12 @@ double log_or_limit(double x, Log log_of, double log_of_shift) {
 }
 
 [[maybe_unused]] inline double log2(double x) {
-  constexpr double high = 0x1.7154768p+0,
-                   low = -0x1.6a3e80f444178p-27;  // 1 / log 2, the first of 26 digits
+  constexpr double high = 0x1.7154768p+0;
+  constexpr double low = -0x1.6a3e80f444178p-27;  // 1 / log 2, the first of 26 digits
   const auto normal = [](double u) {
     const auto parts = log_parts(u);
-    const double sum = parts.high + parts.low, rest = (parts.high - sum) + parts.low,
-                 leading = leading_half(sum);
+    const double sum = parts.high + parts.low, rest = (parts.high - sum) + parts.low;
+    const double leading = leading_half(sum);
     return leading * high + (((sum - leading) + rest) * high + sum * low);
   };
   return log_or_limit(x, normal, 54.0);
@@ -147,8 +147,8 @@ double log_or_limit(double x, Log log_of, double log_of_shift) {
 [[maybe_unused]] inline double tanh(double x) {
   const double twice = 2.0 * std::abs(x);
   if (!(twice < 2.0)) return std::copysign(1.0 - 2.0 / (exp(twice) + 1.0), x);
-  const double more = expm1(twice), sum = 2.0 + more, lost = (2.0 - sum) + more,
-               quotient = more / sum;
+  const double more = expm1(twice), sum = 2.0 + more, lost = (2.0 - sum) + more;
+  const double quotient = more / sum;
   return std::copysign(quotient - quotient * lost / sum, x);
 }
 

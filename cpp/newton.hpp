@@ -75,8 +75,8 @@ struct SlopeAlong {
 /// its beginning, downwards.
 inline double share_of_step(const SlopeAlong& slope_at, double slope_at_start) {
   constexpr int max_halvings = 50;
-  constexpr double climb = 0.1,
-                   fall = -0.5;  // slopes at the end of a step that will do, over `slope_at_start`
+  constexpr double climb = 0.1;
+  constexpr double fall = -0.5;  // slopes at the end of a step that will do, over `slope_at_start`
   double low = 0.0, high = 1.0, share = 1.0;
   for (int halving = 0; halving < max_halvings; ++halving) {
     const double slope = slope_at(share);

@@ -152,8 +152,8 @@ class BinomialHalf {
 /// long.
 inline double Generator::normal() const {
   for (;;) {
-    const std::uint64_t bits_drawn = word(), layer = bits_drawn & 0xff,
-                        size = bits_drawn >> 9 & 0xfffffffffffff;
+    const std::uint64_t bits_drawn = word(), layer = bits_drawn & 0xff;
+    const std::uint64_t size = bits_drawn >> 9 & 0xfffffffffffff;
     const double x = double(Int(size)) * ziggurat::w[layer];
     const double signed_x =
         std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) ^ (bits_drawn & 0x100) << 55);

@@ -2,9 +2,8 @@
 //
 // V = prior + sum x x' and b = sum x y. V^-1 and theta_hat = V^-1 b follow by Sherman-Morrison,
 // O(d^2) an observation, and are recomputed from V and b when rounding would cost digits, and at
-// intervals. Live policies keep the sums in double-double
-// (`Sums<DoubleDouble>`), so that a million observations lose nothing; simulated runs keep them in
-// doubles (`Sums<double>`) and can rebuild V from whole pull counts.
+// intervals. Live policies keep the sums in double-double, so that a million observations lose
+// nothing; simulated runs keep them in doubles and can rebuild V from whole pull counts.
 #pragma once
 
 #include <algorithm>
@@ -28,23 +27,8 @@ inline double effective_count(double count, double rate) {
   return rate > 0.0 ? expm1(-rate * count) / expm1(-rate) : count;
 }
 
-/// V and b. `Real` is the precision they are kept in.
-template <class Real>
-struct Sums;
-
-template <>
-struct Sums<double> {
-  Matrix gram;    // V [d, d]
-  Vector target;  // b [d]
-
-  void add(ConstVector x, double y) const {
-    add_outer(gram, 1.0, x, x);
-    axpy(target, y, x);
-  }
-};
-
-template <>
-struct Sums<DoubleDouble> {
+/// V [d, d] and b [d] in double-double.
+struct Sums {
   Matrix gram, gram_low;
   Vector target, target_low;
 

@@ -24,7 +24,7 @@ namespace ensample::ENSAMPLE_LEVEL {
 struct RidgeState {
   static constexpr Index vectors = 9, fading_vectors = 2;  // rows beside the three matrices
 
-  Sums<DoubleDouble> sums;  // V and b
+  Sums sums;  // V and b
   Estimate estimate;
   double &seen, &information;     // number of observations; log(det V / det prior)
   Vector prior;                   // diagonal of V before the first observation

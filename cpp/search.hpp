@@ -29,8 +29,8 @@ inline constexpr double max_radius_code = 255.0;
 inline constexpr double max_int16 = 32767.0;
 // Half the distance from 1 to the next double, and a little.
 inline constexpr double rounding = 1.2e-16;
-inline constexpr double min_score = 1e-280,
-                        max_score = 1e280;  // between them nothing that matters under- or overflows
+inline constexpr double min_score = 1e-280;
+inline constexpr double max_score = 1e280;  // between them nothing that matters under- or overflows
 inline constexpr Index max_single_scores = 8;  // arms of a tile that are scored one by one
 
 /// Number of bytes of codes in a tile, divided by `search_tile`: one for each pair of features, one

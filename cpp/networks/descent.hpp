@@ -50,14 +50,14 @@ inline SimdVector<1> over_root(SimdVector<1> m, SimdVector<1> v, double tiny) {
 
 inline SimdVector<8> over_root(const SimdVector<8>& m, const SimdVector<8>& v, double tiny) {
 #if defined(__AVX512F__)
-  const __m256 root = _mm256_sqrt_ps(__builtin_convertvector(v.v, __m256)),
-               more = _mm256_set1_ps(static_cast<float>(tiny));
+  const __m256 root = _mm256_sqrt_ps(__builtin_convertvector(v.v, __m256));
+  const __m256 more = _mm256_set1_ps(static_cast<float>(tiny));
   const __m256 quotient = __builtin_convertvector(m.v, __m256) / (root + more);
   return {v.v > largest_single ? __m512d{} : __builtin_convertvector(quotient, __m512d)};
 #elif defined(__AVX__)
   const auto halves = [&](__m256d m, __m256d v) {
-    const __m128 root = _mm_sqrt_ps(_mm256_cvtpd_ps(v)),
-                 more = _mm_set1_ps(static_cast<float>(tiny));
+    const __m128 root = _mm_sqrt_ps(_mm256_cvtpd_ps(v));
+    const __m128 more = _mm_set1_ps(static_cast<float>(tiny));
     const __m256d quotient =
         _mm256_cvtps_pd(_mm_div_ps(_mm256_cvtpd_ps(m), _mm_add_ps(root, more)));
     return _mm256_andnot_pd(_mm256_cmp_pd(v, _mm256_set1_pd(largest_single), _CMP_GT_OQ), quotient);
@@ -91,8 +91,8 @@ inline void adam(const WeightRun& run, double strength, const AdamStep& adam_ste
     using Simd = SimdVector<N>;
     const auto w = Simd::load(run.w + i);
     const auto g = Simd::load(run.gradient + i) + strength * (w - Simd::load(run.anchor + i));
-    const auto m = 0.1 * g + 0.9 * Simd::load(run.m + i),
-               v = 0.001 * (g * g) + 0.999 * Simd::load(run.v + i);
+    const auto m = 0.1 * g + 0.9 * Simd::load(run.m + i);
+    const auto v = 0.001 * (g * g) + 0.999 * Simd::load(run.v + i);
     m.store(run.m + i), v.store(run.v + i);
     (w - adam_step.first * over_root(m, v, adam_step.tiny)).store(run.w + i);
     return v;

@@ -61,8 +61,8 @@ struct RewardUnits {
 
   /// With one more reward, number `count`, that was missed by so much (Welford).
   RewardUnits after(double y, Int count, double miss) const {
-    const double n = double(count), share = std::min(1.0, recent_misses / n),
-                 moved = mean + (y - mean) / n;
+    const double n = double(count), share = std::min(1.0, recent_misses / n);
+    const double moved = mean + (y - mean) / n;
     return {moved, deviations + (y - mean) * (y - moved),
             (1.0 - share) * misses + share * miss * miss};
   }

@@ -159,8 +159,8 @@ inline void gradient_of_features(Matrix gradient, ConstMatrix rows, ConstMatrix 
     transpose(by_feature, rows);
     return multiply(gradient, by_feature, errors);
   }
-  const Matrix by_unit{buffers.transposed, errors.columns, errors.rows},
-      product{buffers.product, errors.columns, rows.columns};
+  const Matrix by_unit{buffers.transposed, errors.columns, errors.rows};
+  const Matrix product{buffers.product, errors.columns, rows.columns};
   transpose(by_unit, errors);
   multiply(product, by_unit, rows);
   transpose(gradient, product);

@@ -156,8 +156,8 @@ template <class Finish = Keep>
 void multiply(Matrix out, ConstMatrix left, ConstMatrix right, const double* start = nullptr,
               const Finish& finish = {}) {
   alignas(64) double packed[max_inner * max_chunks * chunk_width];
-  const Index chunks = (out.columns + chunk_width - 1) / chunk_width,
-              tiles = (chunks + max_chunks - 1) / max_chunks;
+  const Index chunks = (out.columns + chunk_width - 1) / chunk_width;
+  const Index tiles = (chunks + max_chunks - 1) / max_chunks;
   for (Index inner = 0; inner < right.rows; inner += max_inner) {
     const Index count = std::min(max_inner, right.rows - inner);
     const bool begins = inner == 0, ends = inner + count == right.rows;
@@ -172,8 +172,8 @@ void multiply(Matrix out, ConstMatrix left, ConstMatrix right, const double* sta
     }
     for (Index tile = 0; tile < tiles;
          ++tile) {  // of about equal widths: none but a row of 8 has a single chunk
-      const Index from = tile * chunks / tiles, to = (tile + 1) * chunks / tiles,
-                  column = from * chunk_width;
+      const Index from = tile * chunks / tiles, to = (tile + 1) * chunks / tiles;
+      const Index column = from * chunk_width;
       const Index last = (to == chunks ? out.columns : to * chunk_width) - chunk_width - column;
       const Part part{column, last, inner, count, begins, ends};
       const Panel panel =

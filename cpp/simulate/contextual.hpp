@@ -52,8 +52,8 @@ struct ContextualRun {
 
   /// Play the best x for `theta` and learn from it; return the weight of the observation.
   double play_best(Int t) {
-    const double best = choose(), mean = link_mean(problem.link, product(x, problem.theta)),
-                 y = draw(mean);
+    const double best = choose(), mean = link_mean(problem.link, product(x, problem.theta));
+    const double y = draw(mean);
     double w = 1.0;
     if (is_stream)
       w = observe_weighted(run, options.link, x, y);

@@ -64,8 +64,8 @@ class MemberSums {
 
  private:
   void fade(const RunState& run) {
-    const double kept = kept_share(run.forgetting_rate), shrink = std::sqrt(kept),
-                 weight = std::sqrt(1.0 - kept);
+    const double kept = kept_share(run.forgetting_rate), shrink = std::sqrt(kept);
+    const double weight = std::sqrt(1.0 - kept);
     for (double& entry : sums.items()) entry *= shrink;
     for (Index j = 0; j < size; ++j) {
       draw_vector(options.initial, initial, rng);

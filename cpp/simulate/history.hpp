@@ -88,8 +88,8 @@ struct GaussianHistory : LinearRun {
   double reward_deviation(Int n) const {
     if (n == 0) return 0.0;
     const auto count = double(n);
-    const double mean = run.counters.rewards / count,
-                 variance = run.counters.squares / count - mean * mean;
+    const double mean = run.counters.rewards / count;
+    const double variance = run.counters.squares / count - mean * mean;
     return std::sqrt(variance > 0.0 ? variance : 0.0);
   }
 };

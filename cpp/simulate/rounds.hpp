@@ -93,8 +93,8 @@ struct FiniteRun {
   const Rngs& rngs;
   const Options& options;
   Fit fit{problem, options};
-  const Index d = run.mean.size(), rows = problem.features.rows,
-              arms = problem.by_coordinate.columns;
+  const Index d = run.mean.size(), rows = problem.features.rows;
+  const Index arms = problem.by_coordinate.columns;
   const Int warm = Int(problem.warmup.size()), horizon = horizon_of(run);
   /// The first round whose arm is not prescribed.
   const Int first = std::min(Int(problem.opening.size()), horizon);
