@@ -40,44 +40,47 @@ class Proposal(NamedTuple):
 def asked(state: State, context: Any, actions: Any, excluded: Any) -> Asked:
     """Check a question: what is on offer in which context."""
     plain = plain_context("context", context)
-    less = excluded is not None and (
-        isinstance(excluded, str) or not hasattr(excluded, "__len__") or len(excluded) > 0
-    )
-    if actions is None and not less:
+    is_sized = hasattr(excluded, "__len__") and not isinstance(excluded, str)
+    if excluded is not None and is_sized and len(excluded) == 0:
+        excluded = None
+    if actions is None and excluded is None:
         if not state.standing:
-            raise InvalidArgument(
-                "actions", None, "the actions on offer: the experiment has none of its own"
-            )
+            expected = "the actions on offer: the experiment has none of its own"
+            raise InvalidArgument("actions", None, expected)
         return Asked(plain, state.standing, None, False)
-    moment = None
-    names = state.standing
-    if actions is not None:
-        given = as_actions("actions", actions)
-        if state.settings.actions is not None and (
-            new := [name for name in given if name not in state.actions]
-        ):
-            known = ", ".join(state.standing)
-            raise InvalidArgument(
-                "actions", new[0], f"actions of the experiment: {known} (add() brings more)"
-            )
-        names = tuple(given)
-        if state.settings.actions is None:  # else they are known
-            for name in names:
-                check_label("actions", name)
-        moment = given if any(features is not None for features in given.values()) else None
-    if less:
-        without = as_actions("excluded", excluded)
-        if new := [name for name in without if name not in names and name not in state.actions]:
-            raise InvalidArgument(
-                "excluded", new[0], f"actions that could be on offer: {', '.join(names)}"
-            )
-        names = tuple(name for name in names if name not in without)
-        moment = moment and {
-            name: features for name, features in moment.items() if name not in without
-        }
-    if not names:
+    offer = dict.fromkeys(state.standing) if actions is None else offered(state, actions)
+    has_features = any(features is not None for features in offer.values())
+    if excluded is not None:
+        offer = without(state, offer, excluded)
+    return Asked(plain, tuple(offer), offer if has_features else None, True)
+
+
+def offered(state: State, actions: Any) -> Actions:
+    """Check the actions that come with a question, and return them with features of the moment."""
+    given = as_actions("actions", actions)
+    if state.settings.actions is None:  # else they are known
+        for name in given:
+            check_label("actions", name)
+        return given
+    new = [name for name in given if name not in state.actions]
+    if new:
+        known = ", ".join(state.standing)
+        expected = f"actions of the experiment: {known} (add() brings more)"
+        raise InvalidArgument("actions", new[0], expected)
+    return given
+
+
+def without(state: State, offer: Actions, excluded: Any) -> Actions:
+    """Return the offer less some actions."""
+    less = as_actions("excluded", excluded)
+    for name in less:
+        if name not in offer and name not in state.actions:
+            expected = f"actions that could be on offer: {', '.join(offer)}"
+            raise InvalidArgument("excluded", name, expected)
+    left = {name: features for name, features in offer.items() if name not in less}
+    if not left:
         raise InvalidArgument("excluded", excluded, "at least one action left on offer")
-    return Asked(plain, names, moment, True)
+    return left
 
 
 def mixture_of(state: State, names: tuple[str, ...]) -> Mixture:
@@ -192,15 +195,10 @@ def outcome_of_closed(
         return "unknown"
     if action is not None and action != decided.action:
         return "not_shown"
-    counted = [
-        event for event in history if isinstance(event, Rewarded) and event.outcome == "applied"
-    ]
+    rewards = (event for event in history if isinstance(event, Rewarded))
+    counted = [event.key for event in rewards if event.outcome == "applied"]
     if state.settings.reward.rule == "sum":
-        return (
-            "duplicate"
-            if key is not None and any(event.key == key for event in counted)
-            else "late"
-        )
+        return "duplicate" if key is not None and key in counted else "late"
     return "duplicate" if counted else "late"
 
 
@@ -210,21 +208,22 @@ def first_decided(history: list[Event]) -> Decided | None:
 
 def judged_activation(state: State, history: History, id: str, time: int) -> Activated:
     """Return the event of the news that a decision was shown."""
+    return Activated(id, time, outcome_of_activation(state, history, id, time))
+
+
+def outcome_of_activation(state: State, history: History, id: str, time: int) -> str:
     waiting = state.open.get(id)
-    if waiting is None:
-        events = history(id)
-        decided = first_decided(events)
-        activated = any(
-            isinstance(event, Activated) and event.outcome == "applied" for event in events
-        )
-        outcome = (
-            "unknown" if decided is None else "duplicate" if decided.active or activated else "late"
-        )
-    elif waiting.active:
-        outcome = "duplicate"
-    else:
-        outcome = "late" if waiting.is_late(time) else "applied"
-    return Activated(id, time, outcome)
+    if waiting is not None:
+        if waiting.active:
+            return "duplicate"
+        return "late" if waiting.is_late(time) else "applied"
+    events = history(id)
+    decided = first_decided(events)
+    if decided is None:
+        return "unknown"
+    activations = (event for event in events if isinstance(event, Activated))
+    was_shown = decided.active or any(event.outcome == "applied" for event in activations)
+    return "duplicate" if was_shown else "late"
 
 
 def change_of(state: State, time: int, new: Actions, old: list[str]) -> Changed:

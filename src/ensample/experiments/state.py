@@ -84,9 +84,7 @@ class State:
         self.past: list[Observation] = []
         self.round = 0
         self.open: Waiting = {}
-        self.due: list[
-            tuple[int, int, str]
-        ] = []  # a heap of (deadline, round, id); some are closed already
+        self.due: list[tuple[int, int, str]] = []  # a heap of (deadline, round, id), some closed
         self.counts: dict[str, int] = {}
         self.left_out = 0  # rewards that were kept and that the model refuses
         self.why_left_out = ""  # which one was the first
@@ -99,8 +97,7 @@ class State:
         *,
         new: bool = False,
     ) -> None:
-        """Take in an event; `rows` and `learner`, where they are at hand, are what this would
-        compute again.
+        """Take in an event. `rows` and `learner`, if at hand, need not be computed again.
 
         Raise if a `new` event, one that can still be taken back, brings a reward that the model
         refuses.
@@ -161,8 +158,7 @@ class State:
         moment: "dict[str, Any] | None",
         new: bool = False,
     ) -> tuple[FloatArray, Learner]:
-        """x of the actions [d, K], and a learner with room for it; both are used by whoever applies
-        the event.
+        """Return x of the actions [d, K], and a learner with room for it, for `apply`.
 
         Raise on numbers that are too large, where they are `new`: what was decided before is taken
         in as it was.
@@ -201,9 +197,8 @@ class State:
         columns = x.nonzero()[0]
         wait = self.settings.reward.wait_microseconds
         deadline = None if wait is None else event.time + wait
-        self.open[event.id] = Open(
-            event.id, event.round, deadline, event.action, columns, x[columns], event.active
-        )
+        known = event.id, event.round, deadline, event.action
+        self.open[event.id] = Open(*known, columns, x[columns], event.active)
         if deadline is not None:
             heapq.heappush(self.due, (deadline, event.round, event.id))
         self.round = event.round + 1
@@ -234,25 +229,18 @@ class State:
     def _expire(self, waiting: Open) -> None:
         """Close a decision: it has the sum of its rewards, the default, or none."""
         y = waiting.total if waiting.rewards else self.settings.reward.default
-        outcome = (
-            "applied"
-            if waiting.rewards
-            else "expired"
-            if y is None or not waiting.active
-            else "default"
-        )
-        if outcome != "applied":
+        expires = y is None or not (waiting.rewards or waiting.active)
+        if not waiting.rewards:
+            outcome = "expired" if expires else "default"
             self.counts[outcome] = self.counts.get(outcome, 0) + 1
-        if outcome != "expired" and y is not None:
-            self._reward(waiting, y, new=False)
-        else:
+        if y is None or expires:
             del self.open[waiting.id]
+        else:
+            self._reward(waiting, y, new=False)
 
     def _changed(self, event: Changed) -> None:
-        actions = {
-            name: features for name, features in self.actions.items() if name not in event.removed
-        }
-        self.actions = actions | event.added
+        kept = {name: own for name, own in self.actions.items() if name not in event.removed}
+        self.actions = kept | event.added
         self.standing = tuple(self.actions)
 
     def _learned(self, row: list[Any], new: bool) -> None:
