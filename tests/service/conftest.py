@@ -87,7 +87,7 @@ Serve = Callable[..., Served]
 
 @pytest.fixture
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    """Services of a folder; what they do, not whether it lasts. With `shop` there is an experiment."""
+    """Services of a folder; with `shop` there is an experiment."""
     monkeypatch.setattr("ensample.service.service.PROBE", 0.02)
     with ExitStack() as open_services:
 

@@ -1,4 +1,4 @@
-"""A service that listens on this machine, in a thread, and the lines of pages in docs/ that call it."""
+"""A service that listens on this machine, and the lines of pages in docs/ that call it."""
 
 import io
 import re
@@ -59,7 +59,7 @@ def listening(folder: Path, **settings: Any) -> Iterator[Live]:
 
 
 def blocks(page: str, name: str, url: str, key: str) -> list[str]:
-    """Return the blocks of a page that are marked so, for a service at this address with this key."""
+    """Return the marked blocks of a page, for a service at this address with this key."""
     found = BLOCK.finditer((DOCS / page).read_text(encoding="utf-8"))
     lines = [match["lines"] for match in found if match["name"] == name]
     assert lines, f"{page} has no lines marked {name}"

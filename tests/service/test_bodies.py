@@ -1,4 +1,4 @@
-"""Bodies that nobody should send: each is refused as its caller's fault, in linear time, and the service goes on."""
+"""Bodies that nobody should send: each is refused, in linear time, and the service goes on."""
 
 import contextlib
 import json

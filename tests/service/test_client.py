@@ -1,4 +1,4 @@
-"""`ensample.client`: both clients say the same in the same words; what is sent again is done once."""
+"""`ensample.client`: both clients say the same; what is sent again is done once."""
 
 import asyncio
 import inspect
@@ -123,7 +123,7 @@ def test_both_have_the_same_methods() -> None:
 
 
 class Counting:
-    """A service of the tests that answers each call after a pause, and counts connections and calls under way."""
+    """A service that answers after a pause, and counts connections and calls under way."""
 
     def __init__(self) -> None:
         self.connections = self.open = self.calls = self.under_way = self.most = 0
@@ -164,7 +164,7 @@ async def counted_calls(calls: int, **options: Any) -> Counting:
     ("options", "most"), [({}, 16), ({"concurrency": 3}, 3), ({"concurrency": 40}, 40)]
 )
 def test_many_calls_at_once_share_a_few_connections(options: dict[str, Any], most: int) -> None:
-    """They wait in the client: httpx alone opens 100, closes 80 of them and looks at all of them for each call."""
+    """They wait in the client: httpx alone opens 100 and closes 80 of them."""
     service = asyncio.run(counted_calls(120, **options))
     assert (service.calls, service.connections, service.most) == (240, most, most)
 

@@ -1,4 +1,4 @@
-"""The pages of experiments: what is said, to whom, and that counting for them keeps nobody waiting."""
+"""The pages of experiments: what is said, to whom, and that counting keeps nobody waiting."""
 
 import html
 import math

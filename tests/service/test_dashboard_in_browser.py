@@ -22,6 +22,7 @@ from ensample.service.auth import new_key
 from ensample.service.journal import Journal
 from ensample.service.service import Service
 from ensample.service.settings import ServiceSettings
+from service.conftest import until
 
 __all__ = ["browser"]
 HOSTILE = [
@@ -117,12 +118,13 @@ def test_nothing_is_complained_of_and_nothing_sticks_out(
 
 
 def sizes(browser: Any) -> Any:
-    """Return width, height, left and right of each canvas, its name, and whether something is drawn on it."""
+    """Return width, height, left, right and name of each canvas, and whether it is drawn on."""
     return browser.execute_script(
         "return [...document.querySelectorAll('.chart canvas')].map(canvas => {"
         "const b = canvas.getBoundingClientRect();"
         "const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;"
-        "return [b.width, b.height, b.left, b.right, canvas.closest('.chart').ariaLabel, data.some(x => x)]})"
+        "const label = canvas.closest('.chart').ariaLabel;"
+        "return [b.width, b.height, b.left, b.right, label, data.some(x => x)]})"
     )
 
 
@@ -147,7 +149,7 @@ def test_charts_follow_the_colours_of_the_reader(browser: Any, site: Site) -> No
     assert browser.execute_script(stroke) == variables()["--s0"].light
     features = [{"name": "prefers-color-scheme", "value": "dark"}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
-    assert browser.execute_script(stroke) == variables()["--s0"].dark
+    assert until(lambda: browser.execute_script(stroke) == variables()["--s0"].dark)
     dashes = "return [...drawn.values()].flatMap(c => c.series).filter(s => s.dash).length"
     assert browser.execute_script(dashes) == 2, "the provisional lines"
     notice = browser.find_element("css selector", ".notice").text
@@ -158,9 +160,11 @@ def test_arrow_keys_move_from_value_to_value(browser: Any, site: Site) -> None:
     visit(browser, f"{site.address}/experiments/shop")
     said = browser.execute_async_script(
         "const done = arguments[0], element = document.querySelector('.chart'); element.focus();"
-        "const press = key => element.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));"
+        "const press = key => element.dispatchEvent("
+        "new KeyboardEvent('keydown', {key, bubbles: true}));"
         "press('ArrowLeft'); requestAnimationFrame(() => setTimeout(() =>"
-        "done([element.querySelector('.u-legend').textContent, drawn.get(element).cursor.idx]), 100))"
+        "done([element.querySelector('.u-legend').textContent,"
+        "drawn.get(element).cursor.idx]), 100))"
     )
     assert "after 500 decisions" in said[0] and said[1] > 3
 
@@ -195,8 +199,10 @@ def test_without_a_key_there_is_no_page(browser: Any, site: Site) -> None:
 def test_everything_has_a_name_to_be_read_aloud(browser: Any, site: Site) -> None:
     visit(browser, f"{site.address}/experiments/shop")
     unnamed = browser.execute_script(
-        "return [...document.querySelectorAll('section, meter, [role=img], [role=region], nav')].filter(e =>"
-        "!e.getAttribute('aria-label') && !document.getElementById(e.getAttribute('aria-labelledby'))).length"
+        "const named = 'section, meter, [role=img], [role=region], nav';"
+        "return [...document.querySelectorAll(named)].filter(e =>"
+        "!e.getAttribute('aria-label') &&"
+        "!document.getElementById(e.getAttribute('aria-labelledby'))).length"
     )
     assert (
         unnamed == 0

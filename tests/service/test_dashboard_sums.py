@@ -24,7 +24,7 @@ SMALL = es.EnsembleSampling(size=10)
 
 
 def played(rounds: int = 400, seed: int = 1, **settings: Any) -> es.Experiment:
-    """Return an experiment that has met late rewards, strangers, duplicates, decisions never shown."""
+    """Return an experiment that has met late rewards, strangers, duplicates."""
     rng, moments, now = random.Random(seed), itertools.count(1_790_000_000, 600), [0.0]
     given = {"reward": es.Reward(wait="2 h", default=0), "floor": 0.1, "baseline": ("a", 0.2)}
     given |= {"seed": seed, "recipe": SMALL, "clock": lambda: now[0]} | settings
@@ -163,7 +163,7 @@ def test_one_decision_is_one_decision() -> None:
 
 
 def waiting_shop(now: list[float], decisions: int, default: float | None = 0.0) -> es.Experiment:
-    """Return an experiment with a decision a second, every fourth rewarded at once, and a wait of 30 minutes."""
+    """Return an experiment with a decision a second, every fourth rewarded at once."""
     rules = es.Reward(-1, 3, wait="30 min", default=default)
     given: dict[str, Any] = {"baseline": ("a", 0.3), "clock": lambda: now[0], "seed": 1}
     experiment = es.Experiment("shop", actions=["a", "b"], reward=rules, **given)
@@ -176,7 +176,7 @@ def waiting_shop(now: list[float], decisions: int, default: float | None = 0.0) 
 
 
 def test_rewards_that_came_early_do_not_count_before_the_wait_is_over() -> None:
-    """The first two of five decisions had rewards at once: their mean says nothing of the others."""
+    """The first two of five decisions had rewards at once."""
     given: dict[str, Any] = {"baseline": ("a", 0.3), "clock": lambda: 0.0, "seed": 1}
     rules = es.Reward(wait=60, default=0)
     experiment = es.Experiment("shop", actions=["a", "b"], reward=rules, **given)
@@ -238,7 +238,7 @@ def test_mean_reward_of_each_action_is_that_of_the_log(settled, summary: Summary
 
 
 def test_intervals_of_action_means_hold_at_all_times() -> None:
-    """Missed by 5% of 200 runs at most: more than 24 would be seen once in 10,000. Half the width misses more."""
+    """Missed by 5% of runs at most: more than 24 of 200 would be seen once in 10,000."""
     rng, missed, narrow = np.random.default_rng(7), 0, 0
     for _ in range(200):
         mean, out, out_of_half = RewardMean(), False, False

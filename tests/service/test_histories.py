@@ -1,4 +1,4 @@
-"""Clients that ask the same at the same time, give up, and ask again: one answer for each id, and one reward that counts."""
+"""Clients that ask the same at the same time, give up, and ask again: one answer for each id."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Services that are killed, paused or cut off under load: nothing acknowledged is lost or counts twice."""
+"""Services that are killed, paused or cut off: nothing acknowledged is lost or counts twice."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def tried(module: str, *words: object) -> dict[str, Any]:
 
 @pytest.mark.parametrize("lasts", [True, False], ids=["ours", "answers-first"])
 def test_kills_lose_nothing_that_was_acknowledged(lasts: bool, tmp_path: Path) -> None:
-    """Clients send again what had no answer. Answers before the commit are lost: the negative control."""
+    """Answers before the commit are lost: the negative control."""
     kills = KILLS if lasts else min(KILLS, 50)
     found = tried("try_kills", kills, tmp_path, *([] if lasts else ["answers-first"]))
     assert found["kills"] == kills and found["answers"] > 5 * kills
@@ -48,7 +48,7 @@ def address(postgres: str) -> str:
 
 @pytest.mark.parametrize("lasts", [True, False], ids=["ours", "forgets"])
 def test_kills_of_either_server(lasts: bool, address: str, tmp_path: Path) -> None:
-    """Both servers have the hash of an offline replay. A storage that forgets: the negative control."""
+    """A storage that forgets is the negative control."""
     kills = POSTGRES_KILLS if lasts else 4
     words = (kills, tmp_path, address, *([] if lasts else ["forgets"]))
     found = tried("try_postgres_kills", *words)

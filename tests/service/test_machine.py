@@ -1,4 +1,4 @@
-"""A service against a dict, over HTTP: decisions, rewards, activations, actions, pauses and restarts in any order."""
+"""A service against a dict, over HTTP: calls and restarts in any order."""
 
 import shutil
 import tempfile

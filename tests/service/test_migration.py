@@ -180,7 +180,8 @@ def stored(address: str, released: Path) -> None:
 def tables(address: str) -> dict[str, list[Any]]:
     """Return all rows of all tables."""
     with psycopg.connect(address) as connection:
-        query = "SELECT schemaname, tablename FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+        own = "schemaname NOT IN ('pg_catalog', 'information_schema')"
+        query = f"SELECT schemaname, tablename FROM pg_tables WHERE {own}"
         names = [f"{schema}.{table}" for schema, table in connection.execute(query).fetchall()]
         return {
             name: sorted(connection.execute(f"SELECT * FROM {name}").fetchall())
@@ -202,7 +203,7 @@ def test_a_postgresql_is_migrated_into_another_database(
     monkeypatch.undo()
     with psycopg.connect(new, autocommit=True) as connection:  # what a killed migration leaves
         connection.execute(
-            "CREATE SCHEMA ensample_migrating; CREATE TABLE ensample_migrating.ensample_keys (x int)"
+            "CREATE SCHEMA ensample_migrating;CREATE TABLE ensample_migrating.ensample_keys (x int)"
         )
     for family in FAMILIES.values():
         monkeypatch.setitem(LIVE_NUMBERS, family, 6)

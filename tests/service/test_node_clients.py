@@ -68,10 +68,12 @@ def test_openfeature(live: Live) -> None:
     httpx.put(f"{live.url}/v1/experiments/router", json=ROUTER)
     (lines,) = blocks("clients.md", "openfeature.mjs", live.url, live.key("decide"))
     more = """
-    const again = await OpenFeature.getClient().getStringDetails("router", "small", { targetingKey: "request-2" });
-    console.log(again.flagMetadata.decisionId === found.flagMetadata.decisionId, found.flagMetadata.decisionId);
-    const client = OpenFeature.getClient();
-    for (const [flag, context] of [["nobody", request], ["router", {}], ["router", { targetingKey: "r", x: [["y"]] }]]) {
+    const client = OpenFeature.getClient(), key = { targetingKey: "request-2" };
+    const again = await client.getStringDetails("router", "small", key);
+    const [one, two] = [again.flagMetadata.decisionId, found.flagMetadata.decisionId];
+    console.log(one === two, two);
+    const nested = { targetingKey: "r", x: [["y"]] };
+    for (const [flag, context] of [["nobody", request], ["router", {}], ["router", nested]]) {
       const wrong = await client.getStringDetails(flag, "small", context);
       console.log(wrong.value, wrong.reason, wrong.errorCode);
     }

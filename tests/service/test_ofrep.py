@@ -1,4 +1,4 @@
-"""OpenFeature: its remote evaluation in process, and the released SDK and providers for Python on a real socket."""
+"""OpenFeature: its remote evaluation in process, and the released SDK on a real socket."""
 
 import logging
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What happens to a service that runs: full disks, failing disks, damaged files, power that goes, commands beside it."""
+"""A service that runs: full and failing disks, damaged files, power cuts, commands beside it."""
 
 import json
 import tarfile
@@ -77,7 +77,7 @@ def test_a_damaged_file_is_no_others_business(serve: Serve) -> None:
 
 
 def test_a_folder_has_one_service(serve: Serve) -> None:
-    """Commands look at it meanwhile; the next one may have it afterwards, also of one that was killed."""
+    """Commands look at it meanwhile; the next one may have it afterwards."""
     first = serve(shop=SHOP)
     data = first.service.settings.data
     with pytest.raises(es.InvalidArgument, match="another service has this folder"):
@@ -112,7 +112,7 @@ def called(client: Served, vfs: Forgetful) -> list[tuple[str, str]]:
 def test_power_that_goes_at_any_sync_of_a_decision_or_a_reward(
     lasts: bool, serve: Serve, tmp_path: Path
 ) -> None:
-    """Every answer that was given by then is in what is left. Answers before the commit are not: the negative control."""
+    """Every answer that was given by then is in what is left, but where answers come first."""
     kind = SQLiteStorage if lasts else AnswersFirst
     with disk(Forgetful) as vfs:
         answers = called(serve(lambda path: kind(path, vfs=vfs.name)), vfs)
@@ -197,7 +197,7 @@ def test_too_many_calls_at_once_are_told_to_come_back(shop: Served, monkeypatch)
 
 
 def test_a_file_that_was_only_begun_is_no_experiment(serve: Serve, tmp_path: Path) -> None:
-    """A kill between the file and its first event: nobody was told of it, so it can still become anything."""
+    """A kill between the file and its first event: nobody was told of it."""
     (tmp_path / "data" / "experiments").mkdir(parents=True)
     SQLiteStorage(tmp_path / "data" / "experiments" / "shop.db").close()
     client = serve()

@@ -1,4 +1,4 @@
-"""Azure's Personalizer: its calls in process, and its released client for Python on a real socket."""
+"""Azure's Personalizer: its calls in process, and its released client on a real socket."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Several servers on one PostgreSQL: they agree, an old writer is fenced, a database that goes comes back."""
+"""Several servers on one PostgreSQL: they agree, and a database that goes comes back."""
 
 import secrets
 import threading
@@ -59,7 +59,7 @@ def test_two_servers_are_one_service(two: Two, postgres: str) -> None:
 
 
 def test_names_that_differ_in_capitals_are_created_once(two: Two) -> None:
-    """At the same moment, on two servers: one wins, and the other one is refused and leaves nothing."""
+    """At the same moment, on two servers: one wins, and the other one is refused."""
     together = threading.Barrier(2)
 
     def put(server: Served, name: str) -> int:
@@ -85,7 +85,8 @@ def test_names_that_differ_in_capitals_and_are_there_already_go_on(
     first = written(PostgresStorage(pool, word))
     with psycopg.connect(postgres, autocommit=True) as database:
         for table, fields in (("events", "seq, id, event"), ("streams", "head, epoch")):
-            copied = f"INSERT INTO ensample_{table} SELECT %s, {fields} FROM ensample_{table} WHERE experiment = %s"
+            rows = f"SELECT %s, {fields} FROM ensample_{table} WHERE experiment = %s"
+            copied = f"INSERT INTO ensample_{table} {rows}"
             database.execute(copied, (word.upper(), word))
     second = experiment_in(PostgresStorage(pool, word.upper()), {}, {})
     for experiment in (first, second):

@@ -1,4 +1,4 @@
-"""The service as a process: it starts, meets clients that do not finish what they send, and stops when all is answered."""
+"""The service as a process: it starts, meets slow clients, and stops when all is answered."""
 
 import asyncio
 import http.client
@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_a_stop_answers_what_was_asked(tmp_path: Path) -> None:
-    """SIGTERM under load: whatever is in the file has had its answer, and the file is closed before the process ends."""
+    """SIGTERM under load: whatever is in the file has had its answer, and the file is closed."""
     code = f"from service.test_running import stop_under_load; stop_under_load({str(tmp_path)!r})"
     command = [sys.executable, "-c", code]
     done = run_process(command, cwd=ROOT / "tests", stdout=PIPE, text=True, check=True)
@@ -50,7 +50,7 @@ def test_a_stop_answers_what_was_asked(tmp_path: Path) -> None:
 
 
 def stop_under_load(data: str) -> None:
-    """Stop a service that is a fork of this process, which has no threads, and print what became of it."""
+    """Stop a service that is a fork of this process, and print what became of it."""
     import_all()
     found = {"again": 0}
     clients = [Client(number, found) for number in range(CLIENTS)]

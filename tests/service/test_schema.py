@@ -1,4 +1,4 @@
-"""Calls made from the OpenAPI document, right and wrong: none is answered with 5xx, and answers are as the document says."""
+"""Calls made from the OpenAPI document, right and wrong: none is answered with 5xx."""
 
 import json
 from collections import Counter

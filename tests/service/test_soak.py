@@ -1,4 +1,4 @@
-"""The visitors of a soak, on a service of this process; the half hour itself is `python -m benchmarks.soak`."""
+"""The visitors of a soak; the half hour itself is `python -m benchmarks.soak`."""
 
 import os
 from urllib.parse import urlsplit

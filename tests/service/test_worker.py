@@ -1,4 +1,4 @@
-"""Who answers a question: the thread of its experiment, or the event loop itself where nobody else asks."""
+"""Who answers a question: the thread of its experiment, or the event loop itself."""
 
 import asyncio
 import errno
@@ -121,7 +121,7 @@ def test_after_a_failure_the_loop_answers_no_more(
 
 
 def test_questions_that_come_during_a_failure_share_it(worker: Worker) -> None:
-    """None of them waits for a failure of its own: with a database that does not answer each takes seconds."""
+    """None of them waits for a failure of its own, which may take seconds."""
     began, goes_on = threading.Event(), threading.Event()
     asked = []
 

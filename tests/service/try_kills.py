@@ -2,11 +2,12 @@
 
     python -m service.try_kills KILLS FOLDER [answers-first]
 
-The service is a fork of this process, which has everything imported. Clients decide and reward with ids of their
-own; what was under way when it was killed they send again to the next one, as clients do. Every third service has one client
-alone, which its event loop answers by itself. It prints what was found as JSON: kills, answers, those to a client alone, calls
-that were sent again, answers of which nothing or something else was found (and how many of these to a client alone), decisions
-or rewards that are there twice, states that are not what their events come to.
+The service is a fork of this process, which has everything imported. Clients decide and reward with
+ids of their own; what was under way when it was killed they send again to the next one, as clients
+do. Every third service has one client alone, which its event loop answers by itself. It prints what
+was found as JSON: kills, answers, those to a client alone, calls that were sent again, answers of
+which nothing or something else was found (and how many of these to a client alone), decisions or
+rewards that are there twice, states that are not what their events come to.
 """
 
 import asyncio
@@ -42,7 +43,7 @@ Ask = tuple[str, str, bytes]  # id of the decision, path, body
 
 
 class AnswersLongBefore(AnswersFirst):
-    """The mistake to be found; the experiment itself lasts. Most services live for fewer batches than a commit waits for."""
+    """The mistake to be found; the experiment itself lasts."""
 
     every = 50
 
@@ -149,7 +150,7 @@ async def hash_of(port: int) -> str:
 def started(
     data: Path, kind: type[SQLiteStorage] = SQLiteStorage, database: str = "", alone: bool = False
 ) -> tuple[int, int]:
-    """Return process and port. `alone`: for one client, whose questions count as quick from the first on."""
+    """Return process and port. `alone`: for one client, whose questions count as quick."""
     given: Any = {"data": data, "database": database, "port": 0, "log_level": "error"}
     settings = ServiceSettings(**given, snapshot_every=50)
     listener = listening(settings)
@@ -173,7 +174,7 @@ def ended(child: int, how: int = signal.SIGKILL) -> None:
 
 
 async def loaded(port: int, child: int, clients: list[Client], seconds: float) -> None:
-    """Have clients call, and kill some time after the first answer; what had been sent by then is still read."""
+    """Have clients call, and kill the service some time after the first answer."""
     await made(port)
     first = asyncio.Event()
     tasks = [asyncio.create_task(client.play(port, first)) for client in clients]

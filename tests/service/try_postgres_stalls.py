@@ -54,7 +54,8 @@ HEALTHY = ("/healthz", "/v1/experiments")  # calls that need no event
 PAUSED, CUT = 4.0, 6.0  # seconds that a stall lasts
 HOLDERS = """
 SELECT count(*) FROM pg_stat_activity JOIN pg_locks USING (pid)
-WHERE application_name = %s AND state = 'idle in transaction' AND state_change < clock_timestamp() - interval '150 milliseconds'
+WHERE application_name = %s AND state = 'idle in transaction'
+AND state_change < clock_timestamp() - interval '150 milliseconds'
 AND relation = 'ensample_streams'::regclass AND mode = 'RowShareLock'
 """  # a batch that has begun and not locked its row yet keeps nobody waiting
 
@@ -137,7 +138,7 @@ class Trial:
         await asyncio.gather(*tasks)
 
     async def until_working(self, server: int, since: float, most: float = 60.0) -> float:
-        """Return the seconds after `since` in which all clients of a server have had an answer; `most` if they have not."""
+        """Return the seconds from `since` until all clients of a server have had an answer."""
         while (
             any(client.worked <= since for client in self.clients_of(server))
             and time.monotonic() < since + most
@@ -180,7 +181,7 @@ class Trial:
     async def _within_batch(
         self, victim: int, stop: Callable[[], None], go_on: Callable[[], None]
     ) -> float:
-        """Stop a server while it holds the lock: as often as it takes. Return when it was stopped."""
+        """Stop a server while it holds the lock. Return when it was stopped."""
         while True:
             stop()
             start = time.monotonic()
