@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any, NamedTuple, TypeVar
 
 from ensample.errors import ForkError, StorageError
@@ -195,7 +195,10 @@ class CommitQueue:
             for question in asked:
                 question.error = error
         except BaseException:  # Ctrl-C of this thread is not the others' business
-            if self.storage.count != after:
+            committed = False
+            with suppress(StorageError):
+                committed = self.storage.count == after
+            if not committed:
                 with self._mutex:
                     others = [question for question in asked if question is not own]
                     self._waiting.extendleft(reversed(others))
