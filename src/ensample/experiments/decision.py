@@ -25,13 +25,13 @@ class NamedDecision(NamedTuple):
     member: int | None
     """The member that acted; None where the floor or the baseline did."""
     drawn: str
-    """Who chose: "policy", "floor" or "baseline"."""
+    """The part that chose: "policy", "floor" or "baseline"."""
     version: int
     """The number of rewards learned before."""
     time: int
     """Microseconds since 1970."""
     active: bool
-    """Whether it counts already; if not, it waits for `activate`."""
+    """True if it counts already; if not, it waits for `activate`."""
 
     def __repr__(self) -> str:
         known = "None" if self.propensity is None else f"{self.propensity:.6g}"

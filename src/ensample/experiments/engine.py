@@ -1,4 +1,4 @@
-"""What answers the questions to an experiment: it keeps events, and its state the fold of them."""
+"""The engine of an experiment: it answers questions, keeps events and folds them into a state."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

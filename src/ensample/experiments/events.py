@@ -1,5 +1,4 @@
-"""What happens to an experiment, one after the other. Its state is a fold of these, and so is its
-log.
+"""Events of an experiment, in order. Its state is a fold of them, and so is its log.
 
 Times are whole microseconds since 1970. As JSON an event is an object with its fields and its kind.
 """

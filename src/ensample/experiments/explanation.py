@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Explanation(NamedTuple):
-    """What was known when a decision was taken.
+    """The votes, scores and features behind a decision.
 
     >>> import ensample as es
     >>> recipe, actions = es.EnsembleSampling(size=10), ["sport", "culture"]
@@ -30,7 +30,7 @@ class Explanation(NamedTuple):
     id: str
     action: str
     drawn: str
-    """Who chose: "policy", "floor" or "baseline"."""
+    """The part that chose: "policy", "floor" or "baseline"."""
     member: int
     """The member whose turn it was, whoever chose."""
     version: int
@@ -39,7 +39,7 @@ class Explanation(NamedTuple):
     votes: dict[str, float] | None
     """How many members liked each action best; shares if the recipe weighs members unevenly."""
     scores: dict[str, float] | None
-    """What that member expected of each action; None where the model cannot say."""
+    """The reward that this member expected of each action; None if the model cannot say."""
     features: dict[str, dict[str, float]]
     """x of each action, by name of the column."""
     mixture: dict[str, float | str | None]

@@ -1,4 +1,4 @@
-"""What can be seen of an experiment, without changing it."""
+"""The part of an experiment that only reads: its state, decisions, log and files."""
 
 from os import PathLike
 from typing import TYPE_CHECKING

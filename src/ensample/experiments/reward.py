@@ -10,9 +10,8 @@ from ensample.checks import LARGEST_REWARD, as_reward, number
 from ensample.errors import InvalidArgument, WrongType
 
 Outcome = Literal["applied", "duplicate", "late", "unknown", "not_shown"]
-"""What became of a reward: it counts; the decision has its reward already; it came after the wait;
-no such decision; it is for another action than the one shown, or for one that was never
-activated."""
+"""The outcome of a reward: it counts; the decision has its reward already; it came after the wait;
+no such decision; it is for another action than the one shown, or one that was never activated."""
 
 SECOND = 1_000_000  # times are whole microseconds
 UNITS = {

@@ -36,7 +36,7 @@ class Encoder(ABC):
     """A description of what is used of a context, or of an action's features, and as what."""
 
     stored: ClassVar[bool] = True
-    """Whether its fields say all of it, so that it can be written down."""
+    """True if its fields say all of it, so that it can be written down."""
 
     @abstractmethod
     def items(self, values: Context, seen: Vocabulary) -> Items:

@@ -40,7 +40,7 @@ class Vocabulary:
 
     @property
     def full(self) -> bool:
-        """Whether no further feature will have a column of its own."""
+        """True if no further feature will have a column of its own."""
         return len(self.columns) >= self.limit
 
     def column(self, feature: str) -> int:

@@ -1,4 +1,4 @@
-"""Where events are kept: a list that only grows, and snapshots of the state that it comes to."""
+"""Storage of events: a list that only grows, and snapshots of the state that it comes to."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
