@@ -1,7 +1,9 @@
-"""Write the logs in `released/`: run it with the version whose logs are wanted, `python make_released.py FOLDER`.
+"""Write the logs in `released/`: run it with the version whose logs are wanted, `python
+make_released.py FOLDER`.
 
-Those in the repository were written by version 0.2.0, which had one number for all models. They are small, and have whatever
-a log can have: rewards that are late, sent twice or for nobody, decisions that were never shown, actions that come and go.
+Those in the repository were written by version 0.2.0, which had one number for all models. They are
+small, and have whatever a log can have: rewards that are late, sent twice or for nobody, decisions
+that were never shown, actions that come and go.
 """
 
 import gzip

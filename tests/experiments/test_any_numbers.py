@@ -58,7 +58,7 @@ LEARNERS = [name for name, recipe in RECIPES.items() if learns_contexts(recipe)]
 
 
 def attempt(experiment: es.Experiment, call: Callable[[], Any]) -> Any:
-    """Return what a call returns, or None if it is refused and changes nothing; all stays finite."""
+    """Return what a call returns; None if it is refused and changes nothing."""
     before, columns, found = experiment.hash, experiment.columns, None
     try:
         found = call()
@@ -201,7 +201,10 @@ def test_of_learned_rows_none_is_learned_if_one_is_refused() -> None:
 
 
 def old_log(path: Path) -> tuple[list[Any], str]:
-    """Write what a release without the checks left where a price was 1e80; its events, and the id that led to NaN."""
+    """Write the log of a release without the checks, with a price of 1e80.
+
+    Return its events, and the id of the decision that led to NaN.
+    """
     experiment = es.Experiment("shop", seed=0, reward=es.Reward(0, 10))
     for number in range(6):
         offer = {"a": {"price": 1.0 + number}, "b": {"price": 2.0}}

@@ -63,7 +63,7 @@ def at_released_numbers(monkeypatch: pytest.MonkeyPatch, *but: str) -> None:
 
 
 def test_released_experiment_of_an_equal_family_goes_on(tmp_path: Path) -> None:
-    """When this fails because states have changed, raise the family's number and change the test."""
+    """If this fails as states have changed, raise the family's number and change the test."""
     file = unpacked("given", tmp_path)
     with es.open_experiment(file, clock=lambda: START, verify=True) as experiment:
         assert experiment.hash == FACTS["given"]["hash"]
@@ -190,7 +190,7 @@ def test_a_migrated_log_is_the_released_one_and_goes_on(
 
 
 def test_a_migrated_state_is_what_its_log_comes_to(raised: None, tmp_path: Path) -> None:
-    """Nothing of a family's numbers has really changed here, so the state is that of the release."""
+    """The numbers of this family have not really changed, so the state is the release's."""
     old, new = unpacked("linucb", tmp_path), tmp_path / "new.db"
     es.migrate_experiment(old, new)
     with es.open_experiment(new) as experiment:

@@ -21,7 +21,7 @@ from experiments.places import SMALL
 
 @pytest.fixture
 def own(postgres: str) -> Iterator[PostgresPool]:
-    """A pool that a test may spoil, and whose experiments are forgotten: their events are not those of any experiment."""
+    """A pool that a test may spoil, and whose experiments are forgotten afterwards."""
     with closing(PostgresPool(postgres, 2)) as found:
         yield found
     with psycopg.connect(postgres, autocommit=True) as database:

@@ -35,7 +35,7 @@ class AnswersFirst(SQLiteStorage):
 
 
 def played(folder: Path, vfs: Forgetful, kind: type[SQLiteStorage], synchronous: str) -> Answers:
-    """Decisions, rewards, expiries and actions, with the answers in order; the disk is told of each."""
+    """Decide, reward, expire and add; return the answers in order, and tell the disk of each."""
     clock = Ticking()
     storage = kind(folder / "e.db", vfs=vfs.name, synchronous=synchronous)
     storage._connection.wal_autocheckpoint(12)  # pages: also the way back into the database is met
@@ -61,7 +61,10 @@ def played(folder: Path, vfs: Forgetful, kind: type[SQLiteStorage], synchronous:
 
 
 def missing(outage: Outage, answers: Answers, folder: Path) -> list[Any]:
-    """Answers that had been given and of which nothing is found. What is found is what its events come to."""
+    """Answers that had been given and of which nothing is found.
+
+    What is found is what its events come to.
+    """
     place = laid_out(outage.image, folder) / "e.db"
     try:
         if not place.exists() or place.stat().st_size == 0:
@@ -110,7 +113,7 @@ def test_power_loss_at_every_sync(
 
 
 def test_the_checkpoint_is_met(tmp_path: Path) -> None:
-    """The database itself is written and synced between answers, and not only its write-ahead log."""
+    """The database itself is written and synced between answers, not only its log."""
     with disk(Forgetful) as vfs:
         played(tmp_path, vfs, SQLiteStorage, "FULL")
         images = {outage.image.get("e.db") for outage in vfs.outages if outage.answers > 5}

@@ -1,4 +1,4 @@
-"""What makes an experiment repeatable: its seed, recorded and told apart by names, and its clock."""
+"""Seeds, recorded and told apart by names, and clocks: an experiment can be repeated."""
 
 import json
 import secrets

@@ -1,4 +1,4 @@
-"""Snapshots: when they are taken, what they hold, and that opening needs only the events after one."""
+"""Snapshots: when they are taken, what they hold, and opening from one."""
 
 import warnings
 from collections.abc import Callable

@@ -1,9 +1,11 @@
-"""Kills a process that decides and rewards in four threads, again and again, and looks at what is left.
+"""Kills a process that decides and rewards in four threads, again and again, and looks at what is
+left.
 
     python -m experiments.try_kills KILLS FOLDER [answers-first]
 
-The process is a fork of this one, which has everything imported. Each answer goes into a pipe once it was given. It prints what
-was found as JSON: kills, answers given, answers of which nothing was found, rewards that count twice, states that differ.
+The process is a fork of this one, which has everything imported. Each answer goes into a pipe once
+it was given. It prints what was found as JSON: kills, answers given, answers of which nothing was
+found, rewards that count twice, states that differ.
 """
 
 import json
@@ -56,7 +58,7 @@ def work(path: Path, kind: type[SQLiteStorage], pipe: int) -> None:
 
 
 def killed(path: Path, kind: type[SQLiteStorage], rng: random.Random) -> list[list[Any]]:
-    """The answers that a process gave until it was killed, at any moment of or after its first few."""
+    """Return the answers that a process gave until it was killed, at any moment."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
