@@ -120,10 +120,9 @@ def live(tmp_path: Path) -> Iterator[Live]:
         yield found
 
 
-def until(holds: Callable[[], Any]) -> bool:
+def until(holds: Callable[[], Any], seconds: float = 20.0) -> bool:
     """Return True once something holds, False if it does not within some seconds."""
-    for _ in range(400):
-        if holds():
-            return True
+    end = time.monotonic() + seconds
+    while not (found := holds()) and time.monotonic() < end:
         time.sleep(0.02)
-    return False
+    return bool(found)
