@@ -138,7 +138,7 @@ class Server(uvicorn.Server):
             self._ready()
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        logger = logging.getLogger("uvicorn.error")
+        logger, self._refused.loop = logging.getLogger("uvicorn.error"), asyncio.get_running_loop()
         logger.addFilter(self._refused)
         try:
             await super().serve(sockets)
