@@ -129,13 +129,13 @@ def address_of(transport: asyncio.Transport) -> Address:
 class RefusalLog(logging.Filter):
     """Logs refused connections with their number, at most once a second.
 
-    As a filter of uvicorn's logger it counts the warnings of one event loop, each of which is about
-    a client's mistake. Other servers of the process have filters of their own.
+    As a filter of uvicorn's logger it counts the warnings of one thread, each of which is about a
+    client's mistake. Other servers of the process have filters of their own.
     """
 
     def __init__(self, journal: Journal) -> None:
         super().__init__()
-        self.loop: asyncio.AbstractEventLoop | None = None
+        self.thread = 0  # of the server
         self._journal = journal
         self._counts: Counter[str] = Counter()
         self._timer: asyncio.TimerHandle | None = None
@@ -153,7 +153,7 @@ class RefusalLog(logging.Filter):
         self._timer = asyncio.get_running_loop().call_later(PAUSE, self._write) if busy else None
 
     def filter(self, record: logging.LogRecord) -> bool:
-        is_ours = record.levelno == logging.WARNING and asyncio.get_running_loop() is self.loop
+        is_ours = record.levelno == logging.WARNING and record.thread == self.thread
         if is_ours:
             self.add(record.getMessage())
         return not is_ours

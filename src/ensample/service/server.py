@@ -5,6 +5,7 @@ import gc
 import logging
 import socket
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -138,7 +139,7 @@ class Server(uvicorn.Server):
             self._ready()
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        logger, self._refused.loop = logging.getLogger("uvicorn.error"), asyncio.get_running_loop()
+        logger, self._refused.thread = logging.getLogger("uvicorn.error"), threading.get_ident()
         logger.addFilter(self._refused)
         try:
             await super().serve(sockets)
