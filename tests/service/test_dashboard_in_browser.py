@@ -86,7 +86,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         service = Service(ServiceSettings(data=data, port=port), Journal("error", io.StringIO()))
         text, key = new_key("read")
         service.store.add(key)
-        server = uvicorn.Server(uvicorn.Config(application(service), log_level="error"))
+        server = uvicorn.Server(uvicorn.Config(application(service), log_config=None))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         while not server.started and thread.is_alive():
