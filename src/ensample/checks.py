@@ -225,7 +225,7 @@ def has_tiny(values: FloatArray) -> bool:
 
 
 def is_frozen(values: NDArray[Any]) -> bool:
-    """Whether these are contiguous, read-only doubles, and no view of a writable array."""
+    """Return True for contiguous, read-only doubles, no view of a writable array."""
     flags = values.flags
     alone = flags.owndata or (isinstance(values, np.memmap) and values.mode == "r")
     return values.dtype == np.float64 and flags.c_contiguous and not flags.writeable and alone

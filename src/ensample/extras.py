@@ -63,7 +63,7 @@ def install_command(*packages: str) -> str:
 
 
 def has(name: str) -> bool:
-    """Whether a package can be imported."""
+    """Return True if a package can be imported."""
     try:
         import_module(name)
     except ImportError:

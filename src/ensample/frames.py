@@ -24,13 +24,13 @@ REAL = bool, np.bool_, int, float, np.integer, np.floating
 
 
 def is_column(value: object) -> bool:
-    """Whether it is a Series, or looks like one."""
+    """Return True for a Series, or what looks like one."""
     known = hasattr(value, "to_numpy") and hasattr(value, "dtype")
     return known and len(getattr(value, "shape", ())) == 1
 
 
 def is_frame(value: object) -> bool:
-    """Whether it is a DataFrame, or looks like one."""
+    """Return True for a DataFrame, or what looks like one."""
     known = hasattr(value, "to_numpy") and hasattr(value, "columns")
     return known and len(getattr(value, "shape", ())) == 2
 

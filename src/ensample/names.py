@@ -1,4 +1,4 @@
-"""Where each public name is at home.
+"""The module of each public name.
 
 `__init__.pyi` has a line for each. Type checkers read it, and so does this module: there is no
 other list of what there is.

@@ -1,4 +1,4 @@
-"""What a name stands for: `LinUCB` is ours, `mymodule:MyRecipe` somebody else's.
+"""Names of objects: `LinUCB` is ours, `mymodule:MyRecipe` somebody else's.
 
 Ours are the public names of `__init__.pyi`: a recipe, a law, a rule, a noise or a problem is known
 to snapshots, studies and the command line as soon as it has its line there. A namesake of ours in
@@ -44,7 +44,7 @@ def package_of(module: str) -> str:
 
 
 def is_ours(thing: Any) -> bool:
-    """Whether a class or function is what one of our public names stands for."""
+    """Return True if one of our public names stands for this class or function."""
     name, module = getattr(thing, "__qualname__", ""), getattr(thing, "__module__", "")
     return HOMES.get(name) == module and getattr(sys.modules.get(module), name, None) is thing
 
@@ -60,13 +60,13 @@ def name_of(thing: Any) -> str:
 
 
 def has_plain_constructor(kind: type) -> bool:
-    """Whether the fields of a dataclass define it: not if a subclass has its own `__init__`."""
+    """Return True if the fields define a dataclass: no subclass has an `__init__`."""
     maker = next(owner for owner in kind.__mro__ if "__init__" in vars(owner))
     return "__dataclass_fields__" in vars(maker)
 
 
 def loaded_object(name: str) -> Any:
-    """What `module:Name` stands for where that module is imported already, else None.
+    """Return the object `module:Name` if its module is imported already, else None.
 
     For names in files of unknown origin: nothing is imported, and no code runs to find out.
     """

@@ -18,7 +18,7 @@ STEP = 1.05  # f - 1 is found up to this factor
 
 
 def is_sharp(judge: Judge) -> bool:
-    """Whether the statement no longer holds once it is spoiled tenfold.
+    """Return True if the statement no longer holds once it is spoiled tenfold.
 
     >>> from ensample.claims.evidence import always_at_most
     >>> [is_sharp(lambda f: always_at_most(worst, 1 / f, 1)) for worst in (0.3, 0.03)]

@@ -1,4 +1,4 @@
-"""Where the commands print: tables, warnings, errors and progress bars."""
+"""Output of the commands: tables, warnings, errors and progress bars."""
 
 import json
 import os

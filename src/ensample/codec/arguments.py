@@ -36,7 +36,7 @@ def classes_of(bases: Bases) -> dict[str, type[Any]]:
 
 
 class ArgumentType(NamedTuple):
-    """What an argument may be, by its type."""
+    """Values that an argument may have, by its type."""
 
     classes: Mapping[str, Any]  # ours that it may be, where it asks for some
     number: bool

@@ -50,7 +50,7 @@ class Cell:
 
     @property
     def definition(self) -> Definition:
-        """What decides its numbers, besides the study's options, as plain data."""
+        """Plain data that decides its numbers, besides the study's options."""
         parts = {"recipe": definition(self.recipe), "problem": definition(self.family)}
         return parts | {"horizon": self.horizon}
 

@@ -1,4 +1,4 @@
-"""What a policy asks of a model, and how a recipe describes one."""
+"""Models as policies use them, and their descriptions in recipes."""
 
 import math
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""What networks have learned: weights, units of features and rewards, and a memory of observations.
+"""State of trained networks: weights, units of features and rewards, and a memory of observations.
 
 A feature is divided by the root mean square of its values that are not 0: of the standing arms or,
 where none stand, of what was played. A feature that was never played has the unit of the round's

@@ -1,4 +1,4 @@
-"""What the analysis watches, measured on a live policy, and propensities from a sample of votes."""
+"""Quantities of the analysis on a live policy, and propensities from a sample of votes."""
 
 import math
 from dataclasses import dataclass, replace

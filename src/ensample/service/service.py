@@ -1,4 +1,4 @@
-"""What all handlers share: settings, keys, experiments, metrics, the log and threads."""
+"""State that all handlers share: settings, keys, experiments, metrics, the log and threads."""
 
 import asyncio
 import contextlib

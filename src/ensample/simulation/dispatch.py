@@ -53,7 +53,7 @@ AnySimulate = TypeVar("AnySimulate", bound=Callable[..., Outcome])
 
 
 class RunSettings(NamedTuple):
-    """What the core begins a run with (`RunSettings` of cpp/simulate/state.hpp)."""
+    """Settings with which the core begins a run (`RunSettings` of cpp/simulate/state.hpp)."""
 
     lam: float
     fixed_lam: float  # lam > 0 where it is given although the scales are learned; else 0

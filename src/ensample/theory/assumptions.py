@@ -1,4 +1,4 @@
-"""What the theorems assume, checked where a theorem is invoked."""
+"""Assumptions of the theorems, checked where a theorem is invoked."""
 
 from ensample.checks import instance, number
 from ensample.errors import AssumptionError

@@ -1,4 +1,4 @@
-"""What is proved for a recipe, and what is measured of the general theorem."""
+"""Guarantees proved for a recipe, and measurements of the general theorem."""
 
 from dataclasses import dataclass
 

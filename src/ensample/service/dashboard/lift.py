@@ -40,7 +40,7 @@ class Gain(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """What was known after some decisions, for rewards in [0, 1]."""
+    """Estimate after some decisions, for rewards in [0, 1]."""
 
     rows: int
     value: float
